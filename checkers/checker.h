@@ -1,0 +1,76 @@
+// Checker: reads a History, gives a Verdict. Nothing else enters: no files, no plots, no clock, no
+// knowledge of how the run was made. Stateless; any thread.
+//
+// A verdict is a tree: the run, its checkers, their parts (per key, per clause). Safety and
+// progress are apart. Merging takes the worst: invalid > unknown > vacuous > valid, and
+// blocked > unknown > ok > not-due.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "checkers/history/history.h"
+
+namespace assay {
+
+enum class Safety : uint8_t { kValid, kVacuous, kUnknown, kInvalid };       // in order of merging
+enum class Progress : uint8_t { kNotDue, kOk, kUnknown, kBlocked };         // in order of merging
+enum class Word : uint8_t { kValid, kVacuous, kUnknown, kBlocked, kInvalid };
+std::string_view to_string(Safety safety);      // "valid", "vacuous", "unknown", "invalid"
+std::string_view to_string(Progress progress);  // "not-due", "ok", "unknown", "blocked"
+std::string_view to_string(Word word);
+
+// The smallest set of operations that shows an anomaly.
+struct Witness {
+  std::vector<size_t> operations;  // ids in the history, in order of invocation
+  std::vector<std::string> lines;  // the story in words, a sentence each; the first says it all
+};
+
+struct Verdict {
+  std::string name;  // "linearizable", "k7", "availability": the last part of its path
+  Safety safety = Safety::kValid;
+  Progress progress = Progress::kNotDue;
+  std::string reason;                                  // a sentence, without final stop
+  std::vector<std::pair<std::string, int64_t>> counts; // in the order to print
+  std::vector<std::pair<std::string, std::string>> facts;  // further figures in words
+  std::optional<Witness> witness;                      // of an invalid one
+  std::vector<Verdict> children;
+
+  Word word() const;  // invalid, else blocked, else unknown (of either), else vacuous, else valid
+  // Adds a child and takes over its safety and progress where they are worse, with its reason.
+  void add(Verdict child);
+  const Verdict* find(std::string_view path) const;  // "linearizable/k7"; nullptr when absent
+  const Verdict* worst() const;  // the deepest node that decides the word; itself for valid
+};
+
+struct Budget {
+  // True when the time is up or the user has interrupted; polled often. The clock is the caller's.
+  std::function<bool()> exhausted = [] { return false; };
+  uint64_t memory_bytes = 4ull << 30;
+  int jobs = 1;  // threads that a checker may use
+};
+
+class Checker {
+ public:
+  virtual ~Checker() = default;
+  virtual std::string_view name() const = 0;      // as `assay list checkers` shows it
+  virtual std::string_view summary() const = 0;   // one line
+  virtual Verdict check(const History& history, const Budget& budget) const = 0;
+};
+
+// The checkers by name, in the order in which they run and are shown (checkers/registry.cc).
+const std::vector<const Checker*>& all_checkers();
+const Checker* find_checker(std::string_view name);  // nullptr when there is none
+
+// Runs the checkers named (those of the header; all that apply when the header names none), and
+// returns the tree whose root is named "run". A name that is not there is an input error.
+Result<Verdict> check_history(const History& history, const std::vector<std::string>& checkers,
+                              const Budget& budget);
+
+}  // namespace assay

@@ -1,0 +1,155 @@
+// History: everything that was recorded of one run, paired once: client operations, what the
+// nemesis did, what the observer saw. Immutable after it is built; any number of threads may read.
+//
+// A *position* is the ordinal of a line (header not counted): dense, from 0, shared by all lines of
+// the file. Order of positions is the order of events and authoritative; times are for people and
+// for checks of durations. Memory: at most 96 bytes per client operation whose key, node, error
+// class and values are scalars ([a,b] arguments of cas included).
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "checkers/history/error.h"
+#include "checkers/history/op.h"
+
+namespace assay {
+
+class History;
+
+using Position = uint32_t;
+inline constexpr Position kOpen = UINT32_MAX;  // no completion: after every position
+
+// A value of scalar kind in 16 bytes, for checkers that compare many: equal if and only if the
+// Values are equal. A composite is one number per distinct composite of its history.
+struct Scalar {
+  uint8_t kind = 0;  // opaque but for 0: null
+  int64_t bits = 0;
+  friend auto operator<=>(const Scalar&, const Scalar&) = default;
+};
+
+// A view of one client operation; valid as long as its History. Cheap to copy.
+class Operation {
+ public:
+  size_t id() const { return id_; }  // ordinal among the client operations, in order of invocation
+  Process process() const;
+  Symbol f() const;
+  Symbol key() const;
+  // Outcome: ok, fail, or info. An operation that never completed is info.
+  OpType type() const;
+  Position invoke_position() const;
+  Position return_position() const;   // kOpen when there is no completion line
+  Nanos invoke_time() const;          // Nanos{-1} when the file has no times
+  Nanos return_time() const;          // kNever when there is no completion line
+  int64_t invoke_index() const;       // "index" of the line in the file (its position, if absent)
+  int64_t return_index() const;       // -1 when there is no completion line
+
+  Value argument() const;             // value of the invocation
+  Value result() const;               // value of the completion; null when there is none
+  Scalar argument_scalar() const;     // of a scalar argument
+  Scalar result_scalar() const;
+  // Of a two-element array argument, such as that of a cas; false when the argument is not one.
+  bool argument_pair(Scalar& first, Scalar& second) const;
+
+  Symbol node() const;                // completion's, else invocation's; empty when absent
+  Token revision() const;             // all three: none when absent
+  Token at() const;
+  Token expected() const;
+  Symbol error_class() const;         // empty when there was no error
+  std::string_view error_text() const;
+  Token error_current() const;
+  Nanos scheduled() const;            // Nanos{-1} when absent
+  Value invoke_extra() const;         // further fields of the lines, objects or null
+  Value return_extra() const;
+
+ private:
+  friend class History;
+  Operation(const History& history, size_t id) : history_(&history), id_(id) {}
+  const History* history_;
+  size_t id_;
+};
+
+// Both lines of what the nemesis did. The certain interval of a fault is from the completion of
+// its start to the invocation of its heal.
+struct NemesisOp {
+  Op invocation;
+  Op completion;  // type kInvoke when it is missing (the driver died in between)
+  Position invoke_position = 0;
+  Position return_position = kOpen;
+};
+
+struct Observation {
+  Op op;
+  Position position = 0;
+};
+
+// What the first line of the file says; every field has the default of a file without one.
+struct HistoryHeader {
+  bool present = false;
+  std::string target;
+  std::string workload;
+  std::vector<std::string> checkers;
+  std::string model;                 // empty: to be guessed
+  Value initial;                     // of every key, unless an object keyed by key
+  bool failed_cas_observes = true;   // "failed_cas": "observe" | "ignore"
+  bool null_read_is_value = true;    // "null_read": "value" | "unknown"
+  bool token_orderable = false;      // "token": "orderable" | "opaque"
+  std::vector<std::string> nodes;
+  std::vector<std::string> faults;   // claimed kinds: "partition", "pause", "kill"
+  uint64_t seed = 0;
+  Value raw;                         // the whole line as an object, unknown fields included
+
+  // The initial value of a key: initial itself, or its member of that name when it is an object.
+  Value initial_of(Symbol key) const;
+};
+
+class History {
+ public:
+  History();
+  ~History();
+  History(History&&) noexcept;
+  History& operator=(History&&) noexcept;
+
+  const HistoryHeader& header() const;
+  HistoryHeader& mutable_header();  // `assay check` puts what its options say over it
+
+  size_t size() const;              // client operations
+  Operation operator[](size_t id) const { return Operation(*this, id); }
+  const std::vector<NemesisOp>& nemesis() const;
+  const std::vector<Observation>& observations() const;
+  Position events() const;          // lines in all
+  Nanos end_time() const;           // of the last line; 0 when there are no times
+  const std::vector<std::string>& warnings() const;  // torn tail, times that go back, …
+  size_t bytes_per_operation() const;                // as stored, side tables included
+
+ private:
+  friend class Operation;
+  friend class HistoryBuilder;
+  struct Store;
+  std::unique_ptr<Store> store_;
+};
+
+// Builds a History line by line, and pairs. Single-threaded.
+class HistoryBuilder {
+ public:
+  HistoryBuilder();
+  ~HistoryBuilder();
+  void set_header(HistoryHeader header);
+  // One line. The error says what was expected and what was found, without a position in a file:
+  // a process that invokes while its operation is open, a completion without invocation or with
+  // another f, an index that does not increase, a time that goes back under our header.
+  Result<void> add(const Op& line);
+  void warn(std::string warning);
+  // Open operations become info. The builder is empty afterwards.
+  History build();
+
+ private:
+  std::unique_ptr<History::Store> store_;
+  struct Pairing;
+  std::unique_ptr<Pairing> pairing_;
+};
+
+}  // namespace assay

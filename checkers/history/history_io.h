@@ -1,0 +1,59 @@
+// Reading and writing histories as JSON Lines (format "assay-history", version 1).
+//
+// The only place of the checkers that knows JSON. Errors carry file:line:column, what was expected
+// and what was found, and Fault::kInput. A last line that is cut off is dropped with a warning; any
+// other damage is an error.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "checkers/history/error.h"
+#include "checkers/history/history.h"
+
+namespace assay {
+
+struct ReadOptions {
+  // Parse every line with the JSON library instead of the scanner for the canonical field order.
+  // Slower, same result: the fuzzer compares the two.
+  bool library_only = false;
+  // Stop with an error when the history would need more memory than this. 0: no limit.
+  uint64_t memory_bytes_max = 0;
+};
+
+// path "-" is standard input. Streams: memory is that of the history, not of the file.
+Result<History> read_history(const std::string& path, const ReadOptions& options = {});
+// The same from text; `name` stands for the file in messages.
+Result<History> parse_history(std::string_view text, const std::string& name = "<text>",
+                              const ReadOptions& options = {});
+
+// One value, one line of JSON; the position in an error is a column (from 1).
+Result<Value> parse_value(std::string_view json);
+
+// The canonical line of an op, with its newline, appended to out; no allocation on the usual path.
+void append_line(std::string& out, const Op& op);
+// The header line. `extra` members follow the required ones.
+std::string header_line(const Value& extra);
+
+// Writes a history while a run goes. Not thread-safe. Lines reach the file in order and whole,
+// unless the process or the disk ends in the middle of one.
+class HistoryWriter {
+ public:
+  HistoryWriter();
+  ~HistoryWriter();  // closes
+  Result<void> open(const std::string& path, const Value& header);
+  // Buffers; flush() or a full buffer writes. The first error sticks and every later call gives it.
+  Result<void> add(const Op& op);
+  Result<void> flush();  // to the kernel: survives kill -9 of this process
+  Result<void> close();  // flush, fsync, close
+
+ private:
+  int fd_ = -1;
+  std::string path_;
+  std::string buffer_;
+  std::string error_;
+};
+
+}  // namespace assay
