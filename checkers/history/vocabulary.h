@@ -1,0 +1,98 @@
+// Vocabulary: the words that the nemesis, the observer and the header use in a history, and their
+// typed readers. Writers (nemesis, observer, plan) and readers (checkers, reports) meet only here.
+//
+// Nemesis. A fault kind K ("partition", "pause", "kill") has two operations: `start-K` and
+// `stop-K`, each an invocation and a completion under process "nemesis", both of type info, paired
+// by f. A start that found nothing to do, and a stop with nothing in force, complete as well.
+//   invocation value   {"shape": "halves"}                        what was asked
+//   completion value   {"shape", "victims": [node …], "cut": [[from, to] …] (directed),
+//                       "installed": bool, "bit": bool, "healed": bool (of a stop),
+//                       "evidence": "text for people", "error": "why not"}
+// The certain interval of a fault: from the completion of its start to the invocation of its stop.
+//
+// Observer lines (process "observer", type info), value:
+//   status  {"node","role","term","leader","commit","applied","chain","at"}; an unreachable node
+//           gives {"node","role":"down","why":"refused|timeout|…"}
+//   chain   {"node","from","hashes":["…", …]}  at the end: hash after index from, from+1, …
+//   exit    {"node","code","signal","expected": bool}   expected: the nemesis or the end did it
+//   start   {"node"}                                    the node's process was started
+//   log     {"node","line","finding"}   finding: "" or a word such as "panic", "corruption"
+//   host    {"stall","steal","fsync"}   ns: longest gap of the driver's own scheduling since the
+//           last such line (it ended at this line's time), CPU stolen, one fsync of the run folder
+//   phase   {"phase": "quiet|faults|heal|recovery|final|end"}     from here on
+// Client invocations after the heal carry extra {"phase":"recovery"} or {"phase":"final"}.
+//
+// Header members beside those of HistoryHeader:
+//   claims      {"read":"linearizable","guarded-write":true,"durable":"sync", …}
+//   thresholds  K17's counters by name -> number, where the spec sets its own
+//   timing      {"election_timeout_min","op_timeout","lead_in","load","recovery"}  ns
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "checkers/history/history.h"
+
+namespace assay {
+
+namespace f {
+inline const Symbol chain{"chain"}, start{"start"}, phase{"phase"};
+}  // namespace f
+
+// "partition" for start-partition; empty when f is not of that form.
+std::string_view started_fault(Symbol f);
+std::string_view stopped_fault(Symbol f);
+Symbol start_of(std::string_view kind);
+Symbol stop_of(std::string_view kind);
+
+// One fault as it was in force, read from the pairs of starts and stops.
+struct FaultInterval {
+  std::string kind;
+  std::string shape;
+  std::vector<Symbol> victims;
+  std::vector<std::pair<Symbol, Symbol>> cut;  // directed: packets from first to second are lost
+  bool installed = false;
+  bool bit = false;
+  bool healed = false;
+  std::string evidence;
+  Nanos asked;                  // invocation of the start
+  Nanos begin;                  // certain: completion of the start
+  Nanos end = kNever;           // certain: invocation of the stop; kNever when never healed
+  Nanos healed_at = kNever;     // completion of the stop
+};
+std::vector<FaultInterval> fault_intervals(const History& history);
+
+// A status line; -1 and empty where the node did not say.
+struct StatusSample {
+  Symbol node;
+  std::string_view role;  // "leader", "follower", "candidate", "down", …
+  int64_t term = -1;
+  Symbol leader;
+  int64_t commit = -1;
+  int64_t applied = -1;
+  Symbol chain;
+  int64_t at = -1;
+  Nanos time;
+  bool reachable() const { return role != "down"; }
+};
+std::optional<StatusSample> status_sample(const Observation& observation);
+std::vector<StatusSample> status_samples(const History& history);
+
+// The phase of a client operation: "", "recovery" or "final".
+std::string_view phase_of(const Operation& operation);
+
+// Time during which the driver itself was stalled (host lines), longest first.
+struct HostStall { Nanos begin; Nanos end; };
+std::vector<HostStall> host_stalls(const History& history, Nanos longer_than);
+
+// Nodes that stand in a clique of mutual, live, unpaused links of more than half of all nodes at a
+// time, by the certain intervals of the faults (conservative: a fault counts from its asking to the
+// completion of its heal); empty when there is none.
+std::vector<Symbol> connected_majority(const HistoryHeader& header,
+                                       const std::vector<FaultInterval>& faults, Nanos from,
+                                       Nanos to);
+
+}  // namespace assay
