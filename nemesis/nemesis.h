@@ -1,0 +1,54 @@
+// Nemesis: a kind of fault: when it strikes (a generator) and how (against a Cluster).
+//
+// Its operations are start-KIND and stop-KIND (checkers/history/vocabulary.h). Victims and shapes
+// are chosen when the start executes and stand in its completion, with what was observed.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "checkers/history/error.h"
+#include "checkers/history/rng.h"
+#include "targets/cluster.h"
+#include "workloads/gen/generator.h"
+
+namespace assay {
+
+struct NemesisOptions {
+  explicit NemesisOptions(Rng rng) : rng(rng) {}
+  Rng rng;                          // this fault's own stream
+  std::vector<std::string> shapes;  // empty: all of the kind, by a shuffled deck
+  Nanos lead_in;                    // no fault before
+  Nanos interval;                   // start to start
+  Nanos duration;                   // of each
+  Nanos end;                        // of the load: a fault that would end in the last interval
+                                    // before it is not started
+};
+
+// One fault kind in one run. On the Loop's thread.
+class NemesisRun {
+ public:
+  virtual ~NemesisRun() = default;
+  // Over one nemesis lane: sleeps, starts and stops; done when no further fault fits.
+  virtual Gen schedule() = 0;
+  // Executes a start or stop; the completion carries what was observed.
+  virtual void invoke(const Op& op, std::function<void(Op)> done) = 0;
+};
+
+class Nemesis {
+ public:
+  virtual ~Nemesis() = default;
+  virtual std::string_view kind() const = 0;     // "partition"
+  virtual std::string_view summary() const = 0;
+  virtual std::vector<std::string_view> shapes() const = 0;
+  virtual bool available(const Powers& powers) const = 0;
+  virtual std::unique_ptr<NemesisRun> start(Cluster& cluster, const NemesisOptions& options) const = 0;
+};
+
+// The nemeses, in the order in which they are shown (nemesis/registry.cc).
+const std::vector<const Nemesis*>& all_nemeses();
+const Nemesis* find_nemesis(std::string_view kind);  // nullptr when there is none
+
+}  // namespace assay

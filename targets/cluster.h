@@ -1,0 +1,47 @@
+// Cluster: what a nemesis holds. Over real nodes (NodeCluster) and, later, over the simulator.
+//
+// Every power is asynchronous on the Loop, verified, and says what it observed. Every power is
+// idempotent: killing a dead node, healing a whole network and so on succeed and say so.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "targets/target.h"
+
+namespace assay {
+
+// What was seen of a fault or of its healing.
+struct Effect {
+  bool installed = false;   // the rule is present; the signal was taken
+  bool bit = false;         // counters rose; the state was T; the exit was seen and the port refuses
+  std::string evidence;     // for people: "n1: 12 packets from n3 dropped"
+};
+
+// A directed cut: packets from `from` to `to` are lost at `to`.
+struct Cut {
+  int from = 0;  // node indexes
+  int to = 0;
+  friend bool operator==(const Cut&, const Cut&) = default;
+};
+
+class Cluster {
+ public:
+  virtual ~Cluster() = default;
+  virtual const std::vector<NodeInfo>& nodes() const = 0;
+  virtual Powers powers() const = 0;
+  // The node that most recently reported itself leader of the highest term, by the observer's
+  // samples; -1 when none does.
+  virtual int leader() const = 0;
+
+  virtual void kill(int node, Callback<Effect> done) = 0;     // SIGKILL, whole process group
+  virtual void start(int node, Callback<Effect> done) = 0;    // done when it answers
+  virtual void pause(int node, Callback<Effect> done) = 0;
+  virtual void resume(int node, Callback<Effect> done) = 0;   // bit: it was T until now
+  virtual void cut(const std::vector<Cut>& cuts, Callback<Effect> done) = 0;  // replaces earlier
+  virtual void heal_cuts(Callback<Effect> done) = 0;          // of all nodes
+};
+
+}  // namespace assay

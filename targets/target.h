@@ -1,0 +1,113 @@
+// Target: a system under test: how to run it on nodes, and how to talk to it. It knows no workload,
+// no checker, no history: clients take an Op and give back the completed Op.
+//
+// Everything happens on one Loop; `done` callbacks run on it exactly once, never inside the call.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "checkers/history/error.h"
+#include "checkers/history/op.h"
+#include "targets/loop.h"
+#include "targets/node/node.h"
+
+namespace assay {
+
+template <typename T>
+using Callback = std::function<void(Result<T>)>;
+
+// One node of a run, as targets and clients see it.
+struct NodeInfo {
+  int index = 0;         // from 0
+  std::string name;      // "n1"
+  std::string address;   // numeric; where its peers and clients reach it
+  int client_port = 0;
+  int peer_port = 0;
+  std::string folder;    // its own folder on the node: data and logs
+};
+
+// What a store promises. What is not claimed is reported as not claimed.
+struct Claims {
+  std::string read = "linearizable";  // linearizable, sequential, stale
+  bool guarded_write = true;          // compares a token of its own
+  bool orderable = true;              // tokens may be ordered
+  std::string durable = "sync";       // sync: survives power loss; process: survives SIGKILL; none
+  Nanos election_timeout_min{};       // 0: no elections
+};
+
+// What a nemesis may do to it where it runs.
+struct Powers {
+  bool kill = false;
+  bool pause = false;
+  bool cut = false;
+};
+
+// An option, set by `--set target.name=value`.
+struct TargetOption {
+  std::string name;
+  std::string fallback;  // its default
+  std::string summary;
+  bool canary = false;   // makes the target wrong on purpose
+};
+
+// One client connection of one worker, pinned to one node. invoke() is called again only after
+// done; destroying the client abandons what is under way (done may then never run).
+//
+// The completion is data, never an exception: ok, fail (certainly never happened and never will)
+// or info (unknown). Error classes: "refused" (never sent), "conflict" (a guard did not match; the
+// token now is in `current`), "mismatch" (a cas compared another value), "not-leader" and
+// "unavailable" (refused before it was accepted), "timeout", "reset", "unknown".
+class Client {
+ public:
+  virtual ~Client() = default;
+  virtual void invoke(const Op& op, std::function<void(Op)> done) = 0;
+};
+
+// Where a run's nodes are, and what they can do; what targets configure themselves from.
+struct Layout {
+  std::vector<NodeInfo> nodes;
+  std::string bin_dir;  // programs of ours
+};
+
+class Target {
+ public:
+  virtual ~Target() = default;
+  virtual std::string_view name() const = 0;
+  virtual Claims claims() const = 0;
+  virtual std::vector<Symbol> ops() const = 0;  // each f that its clients serve
+  // False: it lives in this process, needs no node and offers no power over any.
+  virtual bool has_daemons() const = 0;
+  // The program to start on a node; called again for every restart.
+  virtual Result<DaemonSpec> daemon(const Layout& layout, const NodeInfo& node) const = 0;
+  // Files whose hashes name the version under test.
+  virtual std::vector<std::string> binaries(const Layout& layout) const = 0;
+
+  virtual void open_client(Loop& loop, const NodeInfo& node,
+                           Callback<std::unique_ptr<Client>> done) = 0;
+  // A status sample as vocabulary.h says (without "node"); an Error's message says why there is
+  // none. Gives up by itself after a second.
+  virtual void status(Loop& loop, const NodeInfo& node, Callback<Value> done) = 0;
+  // Hashes over the last `count` applied entries: {"from", "hashes"}; null where it has none.
+  virtual void chain(Loop& loop, const NodeInfo& node, int64_t count, Callback<Value> done) = 0;
+  // What a line of a node's log means: "" or a finding such as "panic" or "corruption".
+  virtual std::string_view log_finding(std::string_view line) const = 0;
+};
+
+struct TargetInfo {
+  std::string_view name;
+  std::string_view summary;
+  std::vector<TargetOption> options;
+  // The settings hold every option, with its default where nothing was set.
+  using Settings = std::vector<std::pair<std::string, std::string>>;
+  std::function<Result<std::unique_ptr<Target>>(const Settings&, uint64_t seed)> make;
+};
+
+// The targets, in the order in which they are shown (targets/registry.cc).
+const std::vector<TargetInfo>& all_targets();
+const TargetInfo* find_target(std::string_view name);  // nullptr when there is none
+
+}  // namespace assay
