@@ -19,8 +19,8 @@
 
 namespace assay {
 
-enum class Safety : uint8_t { kValid, kVacuous, kUnknown, kInvalid };       // in order of merging
-enum class Progress : uint8_t { kNotDue, kOk, kUnknown, kBlocked };         // in order of merging
+enum class Safety : uint8_t { kValid, kVacuous, kUnknown, kInvalid };  // in order of merging
+enum class Progress : uint8_t { kNotDue, kOk, kUnknown, kBlocked };    // in order of merging
 enum class Word : uint8_t { kValid, kVacuous, kUnknown, kBlocked, kInvalid };
 std::string_view to_string(Safety safety);      // "valid", "vacuous", "unknown", "invalid"
 std::string_view to_string(Progress progress);  // "not-due", "ok", "unknown", "blocked"
@@ -36,10 +36,10 @@ struct Verdict {
   std::string name;  // "linearizable", "k7", "availability": the last part of its path
   Safety safety = Safety::kValid;
   Progress progress = Progress::kNotDue;
-  std::string reason;                                  // a sentence, without final stop
-  std::vector<std::pair<std::string, int64_t>> counts; // in the order to print
+  std::string reason;                                      // a sentence, without final stop
+  std::vector<std::pair<std::string, int64_t>> counts;     // in the order to print
   std::vector<std::pair<std::string, std::string>> facts;  // further figures in words
-  std::optional<Witness> witness;                      // of an invalid one
+  std::optional<Witness> witness;                          // of an invalid one
   std::vector<Verdict> children;
 
   Word word() const;  // invalid, else blocked, else unknown (of either), else vacuous, else valid
@@ -50,7 +50,8 @@ struct Verdict {
 };
 
 struct Budget {
-  // True when the time is up or the user has interrupted; polled often. The clock is the caller's.
+  // True when the time is up or the user has interrupted; polled often, from any of the checker's
+  // threads at once. The clock is the caller's.
   std::function<bool()> exhausted = [] { return false; };
   uint64_t memory_bytes = 4ull << 30;
   int jobs = 1;  // threads that a checker may use
@@ -59,8 +60,13 @@ struct Budget {
 class Checker {
  public:
   virtual ~Checker() = default;
-  virtual std::string_view name() const = 0;      // as `assay list checkers` shows it
-  virtual std::string_view summary() const = 0;   // one line
+  virtual std::string_view name() const = 0;     // as `assay list checkers` shows it
+  virtual std::string_view summary() const = 0;  // one line
+  // Whether it is run when nobody names checkers: has this history anything for it to judge?
+  virtual bool applies(const History&) const { return true; }
+  // An input error when it cannot judge this history at all (operations that it does not know).
+  // check() may count on it.
+  virtual Result<void> accepts(const History&) const { return {}; }
   virtual Verdict check(const History& history, const Budget& budget) const = 0;
 };
 
@@ -69,7 +75,8 @@ const std::vector<const Checker*>& all_checkers();
 const Checker* find_checker(std::string_view name);  // nullptr when there is none
 
 // Runs the checkers named (those of the header; all that apply when the header names none), and
-// returns the tree whose root is named "run". A name that is not there is an input error.
+// returns the tree whose root is named "run". A name that is not there, and a history that one of
+// them does not accept, are input errors.
 Result<Verdict> check_history(const History& history, const std::vector<std::string>& checkers,
                               const Budget& budget);
 
