@@ -40,11 +40,12 @@ class NemesisRun {
 class Nemesis {
  public:
   virtual ~Nemesis() = default;
-  virtual std::string_view kind() const = 0;     // "partition"
+  virtual std::string_view kind() const = 0;  // "partition"
   virtual std::string_view summary() const = 0;
   virtual std::vector<std::string_view> shapes() const = 0;
   virtual bool available(const Powers& powers) const = 0;
-  virtual std::unique_ptr<NemesisRun> start(Cluster& cluster, const NemesisOptions& options) const = 0;
+  virtual std::unique_ptr<NemesisRun> start(Cluster& cluster,
+                                            const NemesisOptions& options) const = 0;
 };
 
 // The nemeses, in the order in which they are shown (nemesis/registry.cc).

@@ -15,9 +15,9 @@ namespace assay {
 
 // What was seen of a fault or of its healing.
 struct Effect {
-  bool installed = false;   // the rule is present; the signal was taken
-  bool bit = false;         // counters rose; the state was T; the exit was seen and the port refuses
-  std::string evidence;     // for people: "n1: 12 packets from n3 dropped"
+  bool installed = false;  // the rule is present; the signal was taken
+  bool bit = false;        // counters rose; the state was T; the exit was seen and the port refuses
+  std::string evidence;    // for people: "n1: 12 packets from n3 dropped"
 };
 
 // A directed cut: packets from `from` to `to` are lost at `to`.
@@ -36,12 +36,12 @@ class Cluster {
   // samples; -1 when none does.
   virtual int leader() const = 0;
 
-  virtual void kill(int node, Callback<Effect> done) = 0;     // SIGKILL, whole process group
-  virtual void start(int node, Callback<Effect> done) = 0;    // done when it answers
+  virtual void kill(int node, Callback<Effect> done) = 0;   // SIGKILL, whole process group
+  virtual void start(int node, Callback<Effect> done) = 0;  // done when it answers
   virtual void pause(int node, Callback<Effect> done) = 0;
-  virtual void resume(int node, Callback<Effect> done) = 0;   // bit: it was T until now
+  virtual void resume(int node, Callback<Effect> done) = 0;  // bit: it was T until now
   virtual void cut(const std::vector<Cut>& cuts, Callback<Effect> done) = 0;  // replaces earlier
-  virtual void heal_cuts(Callback<Effect> done) = 0;          // of all nodes
+  virtual void heal_cuts(Callback<Effect> done) = 0;                          // of all nodes
 };
 
 }  // namespace assay

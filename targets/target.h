@@ -22,12 +22,12 @@ using Callback = std::function<void(Result<T>)>;
 
 // One node of a run, as targets and clients see it.
 struct NodeInfo {
-  int index = 0;         // from 0
-  std::string name;      // "n1"
-  std::string address;   // numeric; where its peers and clients reach it
+  int index = 0;        // from 0
+  std::string name;     // "n1"
+  std::string address;  // numeric; where its peers and clients reach it
   int client_port = 0;
   int peer_port = 0;
-  std::string folder;    // its own folder on the node: data and logs
+  std::string folder;  // its own folder on the node: data and logs
 };
 
 // What a store promises. What is not claimed is reported as not claimed.
@@ -51,7 +51,7 @@ struct TargetOption {
   std::string name;
   std::string fallback;  // its default
   std::string summary;
-  bool canary = false;   // makes the target wrong on purpose
+  bool canary = false;  // makes the target wrong on purpose
 };
 
 // One client connection of one worker, pinned to one node. invoke() is called again only after

@@ -1,0 +1,256 @@
+#include "harness/plan.h"
+
+#include <algorithm>
+#include <random>
+
+namespace assay {
+namespace {
+
+constexpr int kGroupSize = 10;
+
+std::string names_of(const auto& items, auto name) {
+  std::string names;
+  for (const auto& item : items) {
+    if (!names.empty()) names += ", ";
+    names += name(item);
+  }
+  return names;
+}
+
+Error unknown(const std::string& what, const std::string& name, const std::string& known) {
+  return input_error("unknown " + what + " \"" + name + "\": expected one of " + known);
+}
+
+Result<const TargetInfo*> look_up_target(const TestSpec& spec) {
+  const TargetInfo* info = find_target(spec.target);
+  if (info) return info;
+  return unknown("target", spec.target,
+                 names_of(all_targets(), [](const TargetInfo& t) { return std::string(t.name); }));
+}
+
+Result<const Workload*> look_up_workload(const TestSpec& spec) {
+  const Workload* workload = find_workload(spec.workload);
+  if (workload) return workload;
+  return unknown("workload", spec.workload, names_of(all_workloads(), [](const Workload* w) {
+                   return std::string(w->name());
+                 }));
+}
+
+// Every option of the target with its default, and what `--set` says over it.
+Result<TargetInfo::Settings> settings_of(const TestSpec& spec, const TargetInfo& info) {
+  TargetInfo::Settings settings;
+  for (const TargetOption& option : info.options)
+    settings.emplace_back(option.name, option.fallback);
+  const std::string prefix = std::string(info.name) + ".";
+  for (const auto& [path, value] : spec.set) {
+    const bool ours = path.starts_with(prefix);
+    const auto found = std::find_if(settings.begin(), settings.end(), [&](const auto& setting) {
+      return ours && setting.first == path.substr(prefix.size());
+    });
+    if (found == settings.end()) {
+      return unknown("setting", path, names_of(info.options, [&](const TargetOption& o) {
+                       return prefix + o.name;
+                     }));
+    }
+    found->second = value;
+  }
+  return settings;
+}
+
+Powers powers_of(const Target& target, NetMode net) {
+  if (!target.has_daemons()) return {};
+  return {.kill = true, .pause = true, .cut = net == NetMode::kPrivate};
+}
+
+Result<PlannedFault> look_up_fault(const FaultSpec& fault) {
+  const Nemesis* nemesis = find_nemesis(fault.kind);
+  if (!nemesis) {
+    return unknown("nemesis", fault.kind, "none, " + names_of(all_nemeses(), [](const Nemesis* n) {
+                                            return std::string(n->kind());
+                                          }));
+  }
+  const auto shapes = nemesis->shapes();
+  for (const std::string& shape : fault.shapes) {
+    if (std::find(shapes.begin(), shapes.end(), shape) == shapes.end()) {
+      return unknown("shape or victim of " + fault.kind, shape,
+                     names_of(shapes, [](std::string_view s) { return std::string(s); }));
+    }
+  }
+  return PlannedFault{nemesis, fault.shapes};
+}
+
+Result<void> plan_faults(Plan& plan) {
+  const Powers powers = powers_of(*plan.target, plan.spec.net);
+  const bool chosen = plan.spec.nemesis.has_value();
+  if (!chosen) plan.spec.nemesis = {{"partition", {}}, {"pause", {}}, {"kill", {}}};
+  std::vector<FaultSpec> used;
+  for (const FaultSpec& asked : *plan.spec.nemesis) {
+    auto fault = look_up_fault(asked);
+    if (!fault) return fault.error();
+    if (fault->nemesis->available(powers)) {
+      used.push_back(asked);
+      plan.faults.push_back(*fault);
+      continue;
+    }
+    const std::string why = plan.in_process
+                                ? "the target " + plan.spec.target + " has no nodes"
+                                : "there is no network between the nodes with --net host";
+    if (chosen) return input_error("the nemesis \"" + asked.kind + "\" is not possible: " + why);
+    plan.not_tested.push_back(asked.kind + ": " + why);
+  }
+  plan.spec.nemesis = used;
+  return {};
+}
+
+Result<void> check_vocabulary(const Plan& plan) {
+  const auto served = plan.target->ops();
+  for (Symbol op : plan.workload->ops()) {
+    if (std::find(served.begin(), served.end(), op) != served.end()) continue;
+    return input_error("the workload \"" + plan.spec.workload + "\" needs the operation \"" +
+                       std::string(op.text()) + "\", which the target \"" + plan.spec.target +
+                       "\" does not serve");
+  }
+  if (plan.workload->guarded() && !plan.target->claims().guarded_write) {
+    return input_error("the workload \"" + plan.spec.workload +
+                       "\" needs guarded writes, which the target \"" + plan.spec.target +
+                       "\" does not claim");
+  }
+  return {};
+}
+
+Result<void> plan_workers(Plan& plan) {
+  TestSpec& spec = plan.spec;
+  plan.group_size = std::max(kGroupSize, spec.nodes);
+  int wanted = std::max(20, spec.nodes);
+  if (spec.concurrency_per_node > 0) wanted = spec.concurrency_per_node * spec.nodes;
+  if (spec.concurrency) wanted = *spec.concurrency;
+  if (wanted < plan.group_size) plan.group_size = wanted;
+  plan.concurrency = (wanted + plan.group_size - 1) / plan.group_size * plan.group_size;
+  spec.concurrency = plan.concurrency;
+  spec.concurrency_per_node = 0;
+  return {};
+}
+
+void plan_times(Plan& plan) {
+  TestSpec& spec = plan.spec;
+  plan.lead_in = std::min(seconds(5), spec.time_limit / 10);
+  plan.duration = spec.fault_duration.value_or(std::min(seconds(5), spec.time_limit / 12));
+  plan.interval = spec.nemesis_interval.value_or(plan.duration * 2);
+  spec.fault_duration = plan.duration;
+  spec.nemesis_interval = plan.interval;
+}
+
+void plan_nodes(Plan& plan) {
+  for (int i = 0; i < plan.spec.nodes; ++i) {
+    plan.layout.nodes.push_back({.index = i, .name = "n" + std::to_string(i + 1)});
+  }
+  plan.layout.bin_dir = plan.spec.bin_dir;
+}
+
+void note_what_is_not_tested(Plan& plan) {
+  if (plan.in_process) return;
+  plan.not_tested.push_back(
+      "power loss: SIGKILL keeps what the kernel has, so a missing fsync is not seen");
+  plan.not_tested.push_back("clocks: the nodes share one clock");
+  plan.not_tested.push_back("disks: no full, slow or failing disk");
+  plan.not_tested.push_back("membership: the members do not change");
+}
+
+Value list_of(const auto& items) {
+  Value::Array array;
+  for (const auto& item : items) array.emplace_back(item);
+  return Value::array(std::move(array));
+}
+
+}  // namespace
+
+Result<Plan> make_plan(const TestSpec& spec) {
+  Plan plan;
+  plan.spec = spec;
+  if (spec.nodes < 1 || spec.nodes > 64) {
+    return input_error("--nodes: expected 1 to 64, found " + std::to_string(spec.nodes));
+  }
+  plan.seed = spec.seed ? *spec.seed : std::random_device{}();
+  plan.spec.seed = plan.seed;
+
+  auto info = look_up_target(spec);
+  if (!info) return info.error();
+  auto workload = look_up_workload(spec);
+  if (!workload) return workload.error();
+  plan.workload = *workload;
+  auto settings = settings_of(spec, **info);
+  if (!settings) return settings.error();
+  plan.settings = std::move(*settings);
+  for (const TargetOption& option : (*info)->options) {
+    if (!option.canary) continue;
+    for (const auto& [name, value] : plan.settings) {
+      if (name == option.name && value != option.fallback) plan.canaries.push_back(name);
+    }
+  }
+  auto target = (*info)->make(plan.settings, plan.seed);
+  if (!target) return target.error();
+  plan.target = std::move(*target);
+  plan.in_process = !plan.target->has_daemons();
+
+  if (auto checked = check_vocabulary(plan); !checked) return checked.error();
+  if (auto faults = plan_faults(plan); !faults) return faults.error();
+  if (auto workers = plan_workers(plan); !workers) return workers.error();
+  plan_times(plan);
+  plan_nodes(plan);
+  note_what_is_not_tested(plan);
+  return plan;
+}
+
+std::string Plan::faults_name() const {
+  std::string name;
+  for (const PlannedFault& fault : faults) {
+    if (!name.empty()) name += "+";
+    name += fault.nemesis->kind();
+  }
+  return name.empty() ? "none" : name;
+}
+
+Value Plan::header() const {
+  Value::Object members;
+  const auto put = [&](const char* name, Value value) {
+    members.emplace_back(Symbol(name), std::move(value));
+  };
+  put("target", spec.target);
+  put("workload", spec.workload);
+  put("checkers", list_of(workload->checkers()));
+  const Value conventions = workload->header();
+  if (conventions.is_object()) {
+    for (const auto& member : conventions.as_object()) members.push_back(member);
+  }
+  const Claims claims = target->claims();
+  put("token", claims.orderable ? "orderable" : "opaque");
+  Value::Object claimed;
+  claimed.emplace_back(Symbol("read"), Value(claims.read));
+  claimed.emplace_back(Symbol("guarded-write"), Value(claims.guarded_write));
+  claimed.emplace_back(Symbol("durable"), Value(claims.durable));
+  put("claims", Value::object(std::move(claimed)));
+  Value::Array nodes;
+  for (const NodeInfo& node : layout.nodes) nodes.emplace_back(node.name);
+  put("nodes", Value::array(std::move(nodes)));
+  Value::Array kinds;
+  for (const PlannedFault& fault : faults) kinds.emplace_back(fault.nemesis->kind());
+  put("faults", Value::array(std::move(kinds)));
+  put("seed", Value(static_cast<int64_t>(seed)));
+  Value::Object timing;
+  const auto time = [&](const char* name, Nanos value) {
+    timing.emplace_back(Symbol(name), Value(value.count));
+  };
+  time("election_timeout_min", claims.election_timeout_min);
+  time("op_timeout", spec.op_timeout);
+  time("lead_in", lead_in);
+  time("load", spec.time_limit);
+  put("timing", Value::object(std::move(timing)));
+  Value::Object thresholds;
+  for (const auto& [name, number] : spec.thresholds)
+    thresholds.emplace_back(Symbol(name), Value(number));
+  if (!thresholds.empty()) put("thresholds", Value::object(std::move(thresholds)));
+  put("spec", spec_to_value(spec));
+  return Value::object(std::move(members));
+}
+
+}  // namespace assay

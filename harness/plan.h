@@ -1,0 +1,48 @@
+// Plan: a spec with everything looked up and decided, before any process is started: what is
+// missing is said here. Running a plan needs no further choice but the draws of its seed.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "harness/spec.h"
+#include "nemesis/nemesis.h"
+#include "targets/target.h"
+#include "workloads/workload.h"
+
+namespace assay {
+
+struct PlannedFault {
+  const Nemesis* nemesis = nullptr;
+  std::vector<std::string> shapes;
+};
+
+struct Plan {
+  TestSpec spec;  // as used: seed, concurrency, interval and duration are filled in
+  uint64_t seed = 0;
+  const Workload* workload = nullptr;
+  TargetInfo::Settings settings;      // every option of the target
+  std::vector<std::string> canaries;  // switches in `settings` that make the target wrong
+  std::unique_ptr<Target> target;
+  std::vector<PlannedFault> faults;
+  bool in_process = false;  // the target has no daemons: no nodes, no agents, no network
+  Layout layout;            // addresses and ports are those of the chosen network
+  int concurrency = 20;
+  int group_size = 10;
+  Nanos lead_in;
+  Nanos interval;
+  Nanos duration;
+  std::vector<std::string> not_tested;  // sentences: powers that are absent, claims not made
+
+  // The history's header: what the checkers must know.
+  Value header() const;
+  // "partition+pause+kill", "none": for names of folders and for people.
+  std::string faults_name() const;
+};
+
+// Decides. Errors are the user's input (254): unknown names, an option that the target lacks, a
+// workload that needs what the target does not serve, faults that it has no power for here.
+Result<Plan> make_plan(const TestSpec& spec);
+
+}  // namespace assay

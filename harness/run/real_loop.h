@@ -1,0 +1,35 @@
+// RealLoop: the Loop of real runs: one Asio io_context, one thread (the caller of run()).
+#pragma once
+
+#include <memory>
+
+#include "targets/loop.h"
+
+namespace boost::asio {
+class io_context;
+}
+
+namespace assay {
+
+class RealLoop : public Loop {
+ public:
+  RealLoop();
+  ~RealLoop() override;
+
+  Nanos now() const override;  // CLOCK_MONOTONIC since construction
+  void at(Nanos time, std::function<void()> fn) override;
+  void post(std::function<void()> fn) override;
+
+  // Calls fn for each SIGINT and SIGTERM from now on, on the loop.
+  void on_signal(std::function<void(int)> fn);
+  // Runs callbacks until stop(). What is queued then is never run.
+  void run();
+  void stop();
+  boost::asio::io_context& context();
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace assay

@@ -1,0 +1,481 @@
+#include "harness/spec.h"
+
+#include <charconv>
+#include <fstream>
+#include <functional>
+#include <iterator>
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+#include "checkers/history/history_io.h"
+
+namespace assay {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+Error expected(const std::string& name, const std::string& what, const std::string& found) {
+  return input_error("--" + name + ": expected " + what + ", found \"" + found + "\"");
+}
+
+Result<int64_t> integer(const std::string& name, const std::string& text, int64_t min,
+                        int64_t max) {
+  int64_t number = 0;
+  const char* end = text.data() + text.size();
+  const auto [stop, error] = std::from_chars(text.data(), end, number);
+  if (error == std::errc() && stop == end && number >= min && number <= max) return number;
+  return expected(name, "a whole number from " + std::to_string(min) + " to " + std::to_string(max),
+                  text);
+}
+
+Result<Nanos> duration(const std::string& name, const std::string& text, Nanos min) {
+  auto parsed = parse_duration(text);
+  if (parsed && *parsed >= min) return *parsed;
+  return expected(name, "a time of at least " + format_duration(min) + " such as 30s, 500ms or 10m",
+                  text);
+}
+
+Result<bool> truth(const std::string& name, const std::string& text) {
+  if (text == "true" || text.empty()) return true;
+  if (text == "false") return false;
+  return expected(name, "true or false", text);
+}
+
+std::vector<std::string> split(const std::string& text, char separator) {
+  std::vector<std::string> parts;
+  std::stringstream stream(text);
+  for (std::string part; std::getline(stream, part, separator);) parts.push_back(part);
+  return parts;
+}
+
+// "kill:leader,kill:all,pause": the shapes of one kind are gathered.
+Result<void> set_nemesis(TestSpec& spec, const std::string& text) {
+  std::vector<FaultSpec> faults;
+  if (text != "none") {
+    for (const std::string& item : split(text, ',')) {
+      const size_t colon = item.find(':');
+      const std::string kind = item.substr(0, colon);
+      if (kind.empty() || kind == "none") {
+        return expected("nemesis", "none, or faults such as kill:leader,partition,pause", text);
+      }
+      auto fault = std::find_if(faults.begin(), faults.end(),
+                                [&](const FaultSpec& f) { return f.kind == kind; });
+      const bool is_new = fault == faults.end();
+      if (is_new) fault = faults.insert(faults.end(), FaultSpec{kind, {}});
+      if (colon == std::string::npos) {
+        fault->shapes.clear();
+      } else if (is_new || !fault->shapes.empty()) {
+        fault->shapes.push_back(item.substr(colon + 1));
+      }
+    }
+    if (faults.empty())
+      return expected("nemesis", "none, or faults such as kill:leader,partition", text);
+  }
+  spec.nemesis = std::move(faults);
+  return {};
+}
+
+std::string nemesis_text(const std::vector<FaultSpec>& faults) {
+  std::string text;
+  for (const FaultSpec& fault : faults) {
+    const auto add = [&](const std::string& item) { text += (text.empty() ? "" : ",") + item; };
+    if (fault.shapes.empty()) add(fault.kind);
+    for (const std::string& shape : fault.shapes) add(fault.kind + ":" + shape);
+  }
+  return text.empty() ? "none" : text;
+}
+
+Result<void> set_concurrency(TestSpec& spec, const std::string& text) {
+  const bool per_node = text.ends_with("n");
+  auto number =
+      integer("concurrency", per_node ? text.substr(0, text.size() - 1) : text, 1, 10'000);
+  if (!number)
+    return expected("concurrency", "a number of workers such as 20, or per node such as 4n", text);
+  spec.concurrency = per_node ? std::nullopt : std::optional(static_cast<int>(*number));
+  spec.concurrency_per_node = per_node ? static_cast<int>(*number) : 0;
+  return {};
+}
+
+// "valid", "invalid:linearizable", "blocked".
+Result<void> set_expect(TestSpec& spec, const std::string& text) {
+  const size_t colon = text.find(':');
+  const std::string word = text.substr(0, colon);
+  if (word != "valid" && word != "invalid" && word != "blocked") {
+    return expected("expect", "valid, invalid or blocked, with an optional :CHECKER", text);
+  }
+  spec.expect[colon == std::string::npos ? "" : text.substr(colon + 1)] = word;
+  return {};
+}
+
+Result<void> set_setting(TestSpec& spec, const std::string& text) {
+  const size_t equals = text.find('=');
+  if (equals == std::string::npos || text.find('.') > equals) {
+    return expected("set", "target.option=value", text);
+  }
+  spec.set[text.substr(0, equals)] = text.substr(equals + 1);
+  return {};
+}
+
+using Setter = Result<void> (*)(TestSpec&, const std::string&);
+struct Option {
+  const char* name;
+  Setter set;
+};
+
+// Puts a parsed value where it belongs, or passes the error on.
+template <typename T, typename Field>
+Result<void> put(Result<T> parsed, Field& field) {
+  if (!parsed) return parsed.error();
+  field = static_cast<Field>(*parsed);
+  return {};
+}
+template <typename T, typename Field>
+Result<void> put(Result<T> parsed, std::optional<Field>& field) {
+  if (!parsed) return parsed.error();
+  field = static_cast<Field>(*parsed);
+  return {};
+}
+
+const Option kOptions[] = {
+    {"target",
+     [](TestSpec& s, const std::string& v) -> Result<void> {
+       s.target = v;
+       return {};
+     }},
+    {"workload",
+     [](TestSpec& s, const std::string& v) -> Result<void> {
+       s.workload = v;
+       return {};
+     }},
+    {"nemesis", set_nemesis},
+    {"nodes",
+     [](TestSpec& s, const std::string& v) { return put(integer("nodes", v, 1, 64), s.nodes); }},
+    {"time-limit",
+     [](TestSpec& s, const std::string& v) {
+       return put(duration("time-limit", v, milliseconds(1)), s.time_limit);
+     }},
+    {"rate",
+     [](TestSpec& s, const std::string& v) -> Result<void> {
+       if (v == "max") {
+         s.rate = 0;
+         return {};
+       }
+       return put(integer("rate", v, 1, 100'000'000), s.rate);
+     }},
+    {"concurrency", set_concurrency},
+    {"keys",
+     [](TestSpec& s, const std::string& v) {
+       return put(integer("keys", v, 0, 1'000'000'000), s.keys);
+     }},
+    {"ops-per-key",
+     [](TestSpec& s, const std::string& v) {
+       return put(integer("ops-per-key", v, 1, 1'000'000'000), s.ops_per_key);
+     }},
+    {"nemesis-interval",
+     [](TestSpec& s, const std::string& v) {
+       return put(duration("nemesis-interval", v, milliseconds(1)), s.nemesis_interval);
+     }},
+    {"fault-duration",
+     [](TestSpec& s, const std::string& v) {
+       return put(duration("fault-duration", v, milliseconds(1)), s.fault_duration);
+     }},
+    {"op-timeout",
+     [](TestSpec& s, const std::string& v) {
+       return put(duration("op-timeout", v, milliseconds(1)), s.op_timeout);
+     }},
+    {"seed", [](TestSpec& s,
+                const std::string& v) { return put(integer("seed", v, 0, INT64_MAX), s.seed); }},
+    {"out",
+     [](TestSpec& s, const std::string& v) -> Result<void> {
+       if (v.empty()) return expected("out", "a folder", v);
+       s.out = v;
+       return {};
+     }},
+    {"deadline",
+     [](TestSpec& s, const std::string& v) {
+       return put(duration("deadline", v, milliseconds(1)), s.deadline);
+     }},
+    {"set", set_setting},
+    {"expect", set_expect},
+    {"net",
+     [](TestSpec& s, const std::string& v) -> Result<void> {
+       if (v != "private" && v != "host") return expected("net", "private or host", v);
+       s.net = v == "host" ? NetMode::kHost : NetMode::kPrivate;
+       return {};
+     }},
+    {"leave-running",
+     [](TestSpec& s, const std::string& v) {
+       return put(truth("leave-running", v), s.leave_running);
+     }},
+    {"keep-data",
+     [](TestSpec& s, const std::string& v) { return put(truth("keep-data", v), s.keep_data); }},
+    {"bin-dir",
+     [](TestSpec& s, const std::string& v) -> Result<void> {
+       s.bin_dir = v;
+       return {};
+     }},
+};
+
+const Option* find_option(const std::string& name) {
+  for (const Option& option : kOptions) {
+    if (name == option.name) return &option;
+  }
+  return nullptr;
+}
+
+std::string dashed(std::string name) {
+  std::replace(name.begin(), name.end(), '_', '-');
+  return name;
+}
+std::string underscored(std::string name) {
+  std::replace(name.begin(), name.end(), '-', '_');
+  return name;
+}
+
+// Where every member of the top level, and of the objects right below, stands in the text.
+class Positions {
+ public:
+  struct Place {
+    int line = 1;
+    int column = 1;
+  };
+
+  explicit Positions(const std::string& text) : text_(text) {}
+
+  // Fills the places; the parser's own error, if the text is no JSON.
+  Result<Json> parse(const std::string& name) {
+    Json json;
+    std::vector<std::string> path;
+    std::string duplicate;
+    const auto note = [&](int depth, Json::parse_event_t event, Json& parsed) {
+      if (event != Json::parse_event_t::key) return true;
+      path.resize(depth);
+      path[depth - 1] = parsed.get<std::string>();
+      std::string joined;
+      for (const auto& part : path) joined += "/" + part;
+      const Place place = place_of(parsed.get<std::string>());
+      if (!places_.emplace(joined, place).second && duplicate.empty()) {
+        duplicate = at(name, place) + "expected each member once, found \"" +
+                    parsed.get<std::string>() + "\" again";
+      }
+      return true;
+    };
+    try {
+      json = Json::parse(text_, note);
+    } catch (const Json::parse_error& error) {
+      return input_error(at(name, place_at(error.byte > 0 ? error.byte - 1 : 0)) +
+                         "expected JSON, found " + reason(error.what()));
+    }
+    if (!duplicate.empty()) return input_error(duplicate);
+    return json;
+  }
+
+  std::string where(const std::string& name, const std::string& path) const {
+    const auto found = places_.find(path);
+    return at(name, found == places_.end() ? Place{} : found->second);
+  }
+
+ private:
+  static std::string at(const std::string& name, Place place) {
+    return name + ":" + std::to_string(place.line) + ":" + std::to_string(place.column) + ": ";
+  }
+  static std::string reason(const std::string& what) {  // without the library's name and position
+    const size_t cut = what.find(": ");
+    return cut == std::string::npos ? what : what.substr(cut + 2);
+  }
+
+  // Keys are met in the order of the text: the next occurrence of this one is it.
+  Place place_of(const std::string& key) {
+    const std::string quoted = Json(key).dump();
+    const size_t found = text_.find(quoted, cursor_);
+    if (found == std::string::npos) return place_at(cursor_);  // written with escapes
+    cursor_ = found + quoted.size();
+    return place_at(found);
+  }
+  Place place_at(size_t offset) const {
+    Place place;
+    for (size_t i = 0; i < offset && i < text_.size(); ++i) {
+      ++place.column;
+      if (text_[i] == '\n') place = {place.line + 1, 1};
+    }
+    return place;
+  }
+
+  const std::string& text_;
+  size_t cursor_ = 0;
+  std::map<std::string, Place> places_;
+};
+
+// The spelling that the command line would have used.
+std::string as_text(const Json& json) {
+  return json.is_string() ? json.get<std::string>() : json.dump();
+}
+
+class Reader {
+ public:
+  Reader(const std::string& text, std::string name, TestSpec& spec)
+      : positions_(text), name_(std::move(name)), spec_(spec) {}
+
+  Result<void> read() {
+    auto json = positions_.parse(name_);
+    if (!json) return json.error();
+    if (!json->is_object())
+      return input_error(name_ + ":1:1: expected an object, found " + json->type_name());
+    for (const auto& [key, value] : json->items()) {
+      if (auto done = member(key, value); !done) {
+        return input_error(positions_.where(name_, "/" + key) + done.error().message);
+      }
+    }
+    return {};
+  }
+
+ private:
+  Result<void> member(const std::string& key, const Json& value) {
+    if (key == "format") return same(value, "assay-spec");
+    if (key == "version")
+      return value == 1 ? Result<void>() : input_error("expected version 1, found " + value.dump());
+    if (key == "run") return {};  // what a run folder adds: who made it, where, with which binaries
+    if (key == "set")
+      return each(value, [&](const auto& k, const Json& v) {
+        return set_option(spec_, "set", k + "=" + as_text(v));
+      });
+    if (key == "expect" && value.is_object()) {
+      return each(value, [&](const auto& k, const Json& v) {
+        return set_option(spec_, "expect", as_text(v) + (k.empty() ? "" : ":" + k));
+      });
+    }
+    if (key == "thresholds")
+      return each(value, [&](const auto& k, const Json& v) { return threshold(k, v); });
+    if (key == "script") return script(value);
+    if (key == "nemesis" && value.is_array()) return nemesis_list(value);
+    const std::string option = dashed(key);
+    if (!is_option(option) || key.find('-') != std::string::npos) {
+      return input_error("unknown key \"" + key +
+                         "\": expected the long name of an option, with _ for -");
+    }
+    if (value.is_structured() || value.is_null()) {
+      return input_error(key + ": expected a string, a number or true/false, found " +
+                         value.type_name());
+    }
+    return set_option(spec_, option, as_text(value));
+  }
+
+  static Result<void> same(const Json& value, const std::string& wanted) {
+    if (value == wanted) return {};
+    return input_error("expected \"" + wanted + "\", found " + value.dump());
+  }
+  Result<void> each(const Json& object,
+                    const std::function<Result<void>(const std::string&, const Json&)>& fn) {
+    if (!object.is_object())
+      return input_error(std::string("expected an object, found ") + object.type_name());
+    for (const auto& [key, value] : object.items()) {
+      if (auto done = fn(key, value); !done) return done;
+    }
+    return {};
+  }
+  Result<void> threshold(const std::string& name, const Json& value) {
+    if (!value.is_number_integer())
+      return input_error("thresholds: " + name + ": expected a whole number, found " +
+                         value.dump());
+    spec_.thresholds[name] = value.get<int64_t>();
+    return {};
+  }
+  Result<void> script(const Json& value) {
+    auto parsed = parse_value(value.dump());
+    if (!parsed) return parsed.error();
+    if (!parsed->is_array())
+      return input_error(std::string("script: expected a list of steps, found ") +
+                         value.type_name());
+    spec_.script = std::move(*parsed);
+    return {};
+  }
+  Result<void> nemesis_list(const Json& list) {
+    std::string text;
+    for (const Json& item : list) {
+      if (!item.is_string())
+        return input_error("nemesis: expected strings such as \"kill:leader\", found " +
+                           item.dump());
+      text += (text.empty() ? "" : ",") + item.get<std::string>();
+    }
+    return set_option(spec_, "nemesis", text.empty() ? "none" : text);
+  }
+
+  Positions positions_;
+  std::string name_;
+  TestSpec& spec_;
+};
+
+// In the largest unit that is exact.
+std::string exact(Nanos t) {
+  const std::pair<int64_t, const char*> units[] = {{3'600'000'000'000, "h"},
+                                                   {60'000'000'000, "m"},
+                                                   {1'000'000'000, "s"},
+                                                   {1'000'000, "ms"},
+                                                   {1'000, "us"}};
+  for (const auto& [size, name] : units) {
+    if (t.count % size == 0) return std::to_string(t.count / size) + name;
+  }
+  return std::to_string(t.count) + "ns";
+}
+
+}  // namespace
+
+bool is_option(const std::string& name) { return find_option(name) != nullptr; }
+
+Result<void> set_option(TestSpec& spec, const std::string& name, const std::string& value) {
+  const Option* option = find_option(name);
+  ASSAY_CHECK(option, "option %s", name.c_str());
+  return option->set(spec, value);
+}
+
+Result<void> parse_spec(const std::string& text, const std::string& name, TestSpec& spec) {
+  return Reader(text, name, spec).read();
+}
+
+Result<void> read_spec(const std::string& path, TestSpec& spec) {
+  std::ifstream file(path, std::ios::binary);
+  if (!file) return input_error(path + ": " + std::string(std::strerror(errno)));
+  const std::string text((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
+  return parse_spec(text, path, spec);
+}
+
+Value spec_to_value(const TestSpec& spec) {
+  Value::Object members;
+  const auto put = [&](const std::string& name, Value value) {
+    members.emplace_back(Symbol(underscored(name)), std::move(value));
+  };
+  const auto time = [&](const char* name, Nanos t) { put(name, exact(t)); };
+  put("format", "assay-spec");
+  put("version", 1);
+  put("target", spec.target);
+  put("workload", spec.workload);
+  if (spec.nemesis) put("nemesis", nemesis_text(*spec.nemesis));
+  put("nodes", spec.nodes);
+  time("time-limit", spec.time_limit);
+  put("rate", spec.rate == 0 ? Value("max") : Value(spec.rate));
+  if (spec.concurrency) put("concurrency", *spec.concurrency);
+  if (spec.concurrency_per_node)
+    put("concurrency", std::to_string(spec.concurrency_per_node) + "n");
+  if (spec.keys) put("keys", spec.keys);
+  if (spec.ops_per_key) put("ops-per-key", *spec.ops_per_key);
+  if (spec.nemesis_interval) time("nemesis-interval", *spec.nemesis_interval);
+  if (spec.fault_duration) time("fault-duration", *spec.fault_duration);
+  time("op-timeout", spec.op_timeout);
+  if (spec.seed) put("seed", static_cast<int64_t>(*spec.seed));
+  time("deadline", spec.deadline);
+  const auto object = [&](const char* name, const auto& map) {
+    Value::Object object;
+    for (const auto& [key, value] : map) object.emplace_back(Symbol(key), Value(value));
+    if (!object.empty()) put(name, Value::object(std::move(object)));
+  };
+  object("set", spec.set);
+  object("expect", spec.expect);
+  object("thresholds", spec.thresholds);
+  put("net", spec.net == NetMode::kHost ? "host" : "private");
+  if (spec.leave_running) put("leave-running", true);
+  if (spec.keep_data) put("keep-data", true);
+  if (!spec.script.is_null()) put("script", spec.script);
+  return Value::object(std::move(members));
+}
+
+}  // namespace assay

@@ -1,0 +1,56 @@
+#include "nemesis/process_fault.h"
+
+#include <numeric>
+
+#include "checkers/history/vocabulary.h"
+#include "nemesis/schedule.h"
+
+namespace assay {
+namespace {
+
+class ProcessFaultRun : public NemesisRun {
+ public:
+  ProcessFaultRun(Cluster& cluster, const NemesisOptions& options, ProcessFault fault)
+      : cluster_(cluster),
+        options_(options),
+        victims_rng_(options.rng.stream("victims")),
+        fault_(std::move(fault)) {}
+
+  Gen schedule() override { return fault_schedule(fault_.kind, options_.shapes, options_); }
+
+  void invoke(const Op& op, std::function<void(Op)> done) override {
+    if (op.f == start_of(fault_.kind)) return start(op, std::move(done));
+    std::vector<int> everyone(cluster_.nodes().size());
+    std::iota(everyone.begin(), everyone.end(), 0);
+    on_each(everyone, fault_.restore, [op, done = std::move(done)](const Result<Effect>& seen) {
+      done(fault_stopped(op, seen));
+    });
+  }
+
+ private:
+  void start(const Op& op, std::function<void(Op)> done) {
+    const std::vector<int> victims =
+        choose_victims(op.value.text_or("shape", "one"), cluster_, victims_rng_);
+    on_each(victims, fault_.strike,
+            [this, op, victims, done = std::move(done)](const Result<Effect>& seen) {
+              done(fault_started(op, cluster_, victims, {}, seen));
+            });
+  }
+
+  Cluster& cluster_;
+  NemesisOptions options_;
+  Rng victims_rng_;
+  ProcessFault fault_;
+};
+
+}  // namespace
+
+std::unique_ptr<NemesisRun> run_process_fault(Cluster& cluster, const NemesisOptions& options,
+                                              std::vector<std::string> all_shapes,
+                                              ProcessFault fault) {
+  NemesisOptions used = options;
+  if (used.shapes.empty()) used.shapes = std::move(all_shapes);
+  return std::make_unique<ProcessFaultRun>(cluster, used, std::move(fault));
+}
+
+}  // namespace assay

@@ -1,0 +1,18 @@
+// The one name that each fault's file gives to the registry.
+#pragma once
+
+#include "nemesis/nemesis.h"
+
+// One line per fault, in the order in which they are shown.
+#define ASSAY_NEMESES(X) \
+  X(partition_nemesis)   \
+  X(pause_nemesis)       \
+  X(kill_nemesis)
+
+namespace assay {
+
+#define ASSAY_ENTRY(name) const Nemesis& name();
+ASSAY_NEMESES(ASSAY_ENTRY)
+#undef ASSAY_ENTRY
+
+}  // namespace assay

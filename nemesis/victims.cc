@@ -1,0 +1,88 @@
+#include "nemesis/victims.h"
+
+#include <algorithm>
+#include <memory>
+#include <numeric>
+
+namespace assay {
+
+std::vector<int> choose_victims(std::string_view shape, const Cluster& cluster, Rng& rng) {
+  const int n = static_cast<int>(cluster.nodes().size());
+  std::vector<int> order(n);
+  std::iota(order.begin(), order.end(), 0);
+  rng.shuffle(order);
+  if (shape == "leader" && cluster.leader() >= 0) return {cluster.leader()};
+  int count = 1;  // "one", and "leader" while there is none
+  if (shape == "minority") count = std::max(1, (n - 1) / 2);
+  if (shape == "majority") count = n / 2 + 1;
+  if (shape == "all") count = n;
+  order.resize(count);
+  std::sort(order.begin(), order.end());
+  return order;
+}
+
+void on_each(const std::vector<int>& nodes, const Power& power, Callback<Effect> done) {
+  struct Gathered {
+    Effect effect{true, true, ""};
+    std::optional<Error> error;
+    size_t left;
+  };
+  auto gathered = std::make_shared<Gathered>();
+  gathered->left = nodes.size();
+  for (int node : nodes) {
+    power(node, [gathered, done](Result<Effect> seen) {
+      if (seen) {
+        gathered->effect.installed &= seen->installed;
+        gathered->effect.bit &= seen->bit;
+        if (!seen->evidence.empty()) {
+          gathered->effect.evidence +=
+              (gathered->effect.evidence.empty() ? "" : "; ") + seen->evidence;
+        }
+      } else if (!gathered->error) {
+        gathered->error = seen.error();
+      }
+      if (--gathered->left > 0) return;
+      if (gathered->error) return done(*gathered->error);
+      done(gathered->effect);
+    });
+  }
+}
+
+static void put(Value::Object& members, const char* name, Value value) {
+  members.emplace_back(Symbol(name), std::move(value));
+}
+
+Op fault_started(const Op& op, const Cluster& cluster, const std::vector<int>& victims,
+                 const std::vector<Cut>& cuts, const Result<Effect>& effect) {
+  const auto name = [&](int node) { return Value(cluster.nodes()[node].name); };
+  Value::Object members;
+  put(members, "shape", op.value["shape"]);
+  Value::Array names;
+  for (int victim : victims) names.push_back(name(victim));
+  put(members, "victims", Value::array(std::move(names)));
+  if (!cuts.empty()) {
+    Value::Array links;
+    for (const Cut& cut : cuts) links.push_back(Value::pair(name(cut.from), name(cut.to)));
+    put(members, "cut", Value::array(std::move(links)));
+  }
+  put(members, "installed", effect && effect->installed);
+  put(members, "bit", effect && effect->bit);
+  if (effect) put(members, "evidence", effect->evidence);
+  if (!effect) put(members, "error", effect.error().message);
+  Op done = complete(op, OpType::kInfo);
+  done.value = Value::object(std::move(members));
+  return done;
+}
+
+Op fault_stopped(const Op& op, const Result<Effect>& effect) {
+  Value::Object members;
+  put(members, "healed", effect && effect->installed);
+  if (effect) put(members, "bit", effect->bit);
+  if (effect) put(members, "evidence", effect->evidence);
+  if (!effect) put(members, "error", effect.error().message);
+  Op done = complete(op, OpType::kInfo);
+  done.value = Value::object(std::move(members));
+  return done;
+}
+
+}  // namespace assay

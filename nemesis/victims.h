@@ -1,0 +1,28 @@
+// Whom a fault strikes, and how what was observed becomes a completion. Shared by the faults that
+// act on processes.
+#pragma once
+
+#include <functional>
+#include <string_view>
+#include <vector>
+
+#include "checkers/history/rng.h"
+#include "targets/cluster.h"
+
+namespace assay {
+
+// Node indexes for "one", "minority", "majority", "all" or "leader" (one at random while no leader
+// is known), drawn from rng, in ascending order.
+std::vector<int> choose_victims(std::string_view shape, const Cluster& cluster, Rng& rng);
+
+// Runs a power on each of the nodes at once and gathers what was seen: installed and bit only when
+// they were on every one; an error of any as the error.
+using Power = std::function<void(int node, Callback<Effect> done)>;
+void on_each(const std::vector<int>& nodes, const Power& power, Callback<Effect> done);
+
+// The completion of a start or a stop.
+Op fault_started(const Op& op, const Cluster& cluster, const std::vector<int>& victims,
+                 const std::vector<Cut>& cuts, const Result<Effect>& effect);
+Op fault_stopped(const Op& op, const Result<Effect>& effect);
+
+}  // namespace assay

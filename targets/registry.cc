@@ -1,0 +1,26 @@
+#include "targets/memory.h"
+#include "targets/raft_target.h"
+#include "targets/target.h"
+
+// One line per target, in the order in which they are shown.
+#define ASSAY_TARGETS(X) \
+  X(raft_target)         \
+  X(memory_target)
+
+namespace assay {
+
+const std::vector<TargetInfo>& all_targets() {
+#define ASSAY_ENTRY(make) make(),
+  static const std::vector<TargetInfo> targets = {ASSAY_TARGETS(ASSAY_ENTRY)};
+#undef ASSAY_ENTRY
+  return targets;
+}
+
+const TargetInfo* find_target(std::string_view name) {
+  for (const TargetInfo& target : all_targets()) {
+    if (target.name == name) return &target;
+  }
+  return nullptr;
+}
+
+}  // namespace assay
