@@ -57,9 +57,9 @@ Result<TargetInfo::Settings> settings_of(const TestSpec& spec, const TargetInfo&
   return settings;
 }
 
-Powers powers_of(const Target& target, NetMode net) {
+Powers powers_of(const Target& target, const TestSpec& spec) {
   if (!target.has_daemons()) return {};
-  return {.kill = true, .pause = true, .cut = net == NetMode::kPrivate};
+  return {.kill = true, .pause = true, .cut = spec.net == NetMode::kPrivate && spec.nodes > 1};
 }
 
 Result<PlannedFault> look_up_fault(const FaultSpec& fault) {
@@ -80,7 +80,7 @@ Result<PlannedFault> look_up_fault(const FaultSpec& fault) {
 }
 
 Result<void> plan_faults(Plan& plan) {
-  const Powers powers = powers_of(*plan.target, plan.spec.net);
+  const Powers powers = powers_of(*plan.target, plan.spec);
   const bool chosen = plan.spec.nemesis.has_value();
   if (!chosen) plan.spec.nemesis = {{"partition", {}}, {"pause", {}}, {"kill", {}}};
   std::vector<FaultSpec> used;

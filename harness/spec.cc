@@ -1,18 +1,16 @@
 #include "harness/spec.h"
 
+#include <algorithm>
 #include <charconv>
-#include <fstream>
 #include <functional>
-#include <iterator>
-#include <nlohmann/json.hpp>
+#include <set>
 #include <sstream>
 
-#include "checkers/history/history_io.h"
+#include "results/files.h"
+#include "results/json_text.h"
 
 namespace assay {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 Error expected(const std::string& name, const std::string& what, const std::string& found) {
   return input_error("--" + name + ": expected " + what + ", found \"" + found + "\"");
@@ -232,176 +230,98 @@ std::string underscored(std::string name) {
   return name;
 }
 
-// Where every member of the top level, and of the objects right below, stands in the text.
-class Positions {
- public:
-  struct Place {
-    int line = 1;
-    int column = 1;
-  };
-
-  explicit Positions(const std::string& text) : text_(text) {}
-
-  // Fills the places; the parser's own error, if the text is no JSON.
-  Result<Json> parse(const std::string& name) {
-    Json json;
-    std::vector<std::string> path;
-    std::string duplicate;
-    const auto note = [&](int depth, Json::parse_event_t event, Json& parsed) {
-      if (event != Json::parse_event_t::key) return true;
-      path.resize(depth);
-      path[depth - 1] = parsed.get<std::string>();
-      std::string joined;
-      for (const auto& part : path) joined += "/" + part;
-      const Place place = place_of(parsed.get<std::string>());
-      if (!places_.emplace(joined, place).second && duplicate.empty()) {
-        duplicate = at(name, place) + "expected each member once, found \"" +
-                    parsed.get<std::string>() + "\" again";
-      }
-      return true;
-    };
-    try {
-      json = Json::parse(text_, note);
-    } catch (const Json::parse_error& error) {
-      return input_error(at(name, place_at(error.byte > 0 ? error.byte - 1 : 0)) +
-                         "expected JSON, found " + reason(error.what()));
-    }
-    if (!duplicate.empty()) return input_error(duplicate);
-    return json;
-  }
-
-  std::string where(const std::string& name, const std::string& path) const {
-    const auto found = places_.find(path);
-    return at(name, found == places_.end() ? Place{} : found->second);
-  }
-
- private:
-  static std::string at(const std::string& name, Place place) {
-    return name + ":" + std::to_string(place.line) + ":" + std::to_string(place.column) + ": ";
-  }
-  static std::string reason(const std::string& what) {  // without the library's name and position
-    const size_t cut = what.find(": ");
-    return cut == std::string::npos ? what : what.substr(cut + 2);
-  }
-
-  // Keys are met in the order of the text: the next occurrence of this one is it.
-  Place place_of(const std::string& key) {
-    const std::string quoted = Json(key).dump();
-    const size_t found = text_.find(quoted, cursor_);
-    if (found == std::string::npos) return place_at(cursor_);  // written with escapes
-    cursor_ = found + quoted.size();
-    return place_at(found);
-  }
-  Place place_at(size_t offset) const {
-    Place place;
-    for (size_t i = 0; i < offset && i < text_.size(); ++i) {
-      ++place.column;
-      if (text_[i] == '\n') place = {place.line + 1, 1};
-    }
-    return place;
-  }
-
-  const std::string& text_;
-  size_t cursor_ = 0;
-  std::map<std::string, Place> places_;
-};
-
 // The spelling that the command line would have used.
-std::string as_text(const Json& json) {
-  return json.is_string() ? json.get<std::string>() : json.dump();
+std::string as_text(const Value& value) {
+  return value.is_string() ? std::string(value.as_text()) : value.to_json();
 }
 
+// Reads the members of a spec file. Errors come without a place; read() adds that of the member.
 class Reader {
  public:
-  Reader(const std::string& text, std::string name, TestSpec& spec)
-      : positions_(text), name_(std::move(name)), spec_(spec) {}
+  explicit Reader(TestSpec& spec) : spec_(spec) {}
 
-  Result<void> read() {
-    auto json = positions_.parse(name_);
+  Result<void> read(const std::string& text, const std::string& file) {
+    auto json = parse_json(text, file);
     if (!json) return json.error();
     if (!json->is_object())
-      return input_error(name_ + ":1:1: expected an object, found " + json->type_name());
-    for (const auto& [key, value] : json->items()) {
-      if (auto done = member(key, value); !done) {
-        return input_error(positions_.where(name_, "/" + key) + done.error().message);
-      }
+      return input_error(file + ":1:1: expected an object, found " + json->to_json());
+    for (const auto& [key, value] : json->as_object()) {
+      const std::string name(key.text());
+      const bool known = name.find('-') == std::string::npos && is_member(name);
+      auto done =
+          known ? member(name, value)
+                : Result<void>(input_error(
+                      "expected the long name of an option with _ for -, found \"" + name + "\""));
+      if (!done)
+        return input_error(file + ":" + locate_json(text, {name}, !known) + ": " +
+                           done.error().message);
     }
     return {};
   }
 
  private:
-  Result<void> member(const std::string& key, const Json& value) {
+  static bool is_member(const std::string& key) {
+    static const std::set<std::string> others = {"format", "version", "run", "thresholds",
+                                                 "script"};
+    return others.count(key) > 0 || is_option(dashed(key));
+  }
+
+  Result<void> member(const std::string& key, const Value& value) {
     if (key == "format") return same(value, "assay-spec");
-    if (key == "version")
-      return value == 1 ? Result<void>() : input_error("expected version 1, found " + value.dump());
+    if (key == "version") return same(value, 1);
     if (key == "run") return {};  // what a run folder adds: who made it, where, with which binaries
     if (key == "set")
-      return each(value, [&](const auto& k, const Json& v) {
+      return each(value, [&](const auto& k, const Value& v) {
         return set_option(spec_, "set", k + "=" + as_text(v));
       });
     if (key == "expect" && value.is_object()) {
-      return each(value, [&](const auto& k, const Json& v) {
+      return each(value, [&](const auto& k, const Value& v) {
         return set_option(spec_, "expect", as_text(v) + (k.empty() ? "" : ":" + k));
       });
     }
     if (key == "thresholds")
-      return each(value, [&](const auto& k, const Json& v) { return threshold(k, v); });
+      return each(value, [&](const auto& k, const Value& v) { return threshold(k, v); });
     if (key == "script") return script(value);
     if (key == "nemesis" && value.is_array()) return nemesis_list(value);
-    const std::string option = dashed(key);
-    if (!is_option(option) || key.find('-') != std::string::npos) {
-      return input_error("unknown key \"" + key +
-                         "\": expected the long name of an option, with _ for -");
-    }
-    if (value.is_structured() || value.is_null()) {
-      return input_error(key + ": expected a string, a number or true/false, found " +
-                         value.type_name());
-    }
-    return set_option(spec_, option, as_text(value));
+    if (!value.is_scalar() || value.is_null())
+      return input_error("expected a string, a number or true/false, found " + value.to_json());
+    return set_option(spec_, dashed(key), as_text(value));
   }
 
-  static Result<void> same(const Json& value, const std::string& wanted) {
+  static Result<void> same(const Value& value, const Value& wanted) {
     if (value == wanted) return {};
-    return input_error("expected \"" + wanted + "\", found " + value.dump());
+    return input_error("expected " + wanted.to_json() + ", found " + value.to_json());
   }
-  Result<void> each(const Json& object,
-                    const std::function<Result<void>(const std::string&, const Json&)>& fn) {
-    if (!object.is_object())
-      return input_error(std::string("expected an object, found ") + object.type_name());
-    for (const auto& [key, value] : object.items()) {
-      if (auto done = fn(key, value); !done) return done;
+  static Result<void> each(
+      const Value& object,
+      const std::function<Result<void>(const std::string&, const Value&)>& fn) {
+    if (!object.is_object()) return input_error("expected an object, found " + object.to_json());
+    for (const auto& [key, value] : object.as_object()) {
+      if (auto done = fn(std::string(key.text()), value); !done) return done;
     }
     return {};
   }
-  Result<void> threshold(const std::string& name, const Json& value) {
-    if (!value.is_number_integer())
-      return input_error("thresholds: " + name + ": expected a whole number, found " +
-                         value.dump());
-    spec_.thresholds[name] = value.get<int64_t>();
+  Result<void> threshold(const std::string& name, const Value& value) {
+    if (!value.is_int())
+      return input_error(name + ": expected a whole number, found " + value.to_json());
+    spec_.thresholds[name] = value.as_int();
     return {};
   }
-  Result<void> script(const Json& value) {
-    auto parsed = parse_value(value.dump());
-    if (!parsed) return parsed.error();
-    if (!parsed->is_array())
-      return input_error(std::string("script: expected a list of steps, found ") +
-                         value.type_name());
-    spec_.script = std::move(*parsed);
+  Result<void> script(const Value& value) {
+    if (!value.is_array()) return input_error("expected a list of steps, found " + value.to_json());
+    spec_.script = value;
     return {};
   }
-  Result<void> nemesis_list(const Json& list) {
+  Result<void> nemesis_list(const Value& list) {
     std::string text;
-    for (const Json& item : list) {
+    for (const Value& item : list.as_array()) {
       if (!item.is_string())
-        return input_error("nemesis: expected strings such as \"kill:leader\", found " +
-                           item.dump());
-      text += (text.empty() ? "" : ",") + item.get<std::string>();
+        return input_error("expected strings such as \"kill:leader\", found " + item.to_json());
+      text += (text.empty() ? "" : ",") + std::string(item.as_text());
     }
     return set_option(spec_, "nemesis", text.empty() ? "none" : text);
   }
 
-  Positions positions_;
-  std::string name_;
   TestSpec& spec_;
 };
 
@@ -429,14 +349,13 @@ Result<void> set_option(TestSpec& spec, const std::string& name, const std::stri
 }
 
 Result<void> parse_spec(const std::string& text, const std::string& name, TestSpec& spec) {
-  return Reader(text, name, spec).read();
+  return Reader(spec).read(text, name);
 }
 
 Result<void> read_spec(const std::string& path, TestSpec& spec) {
-  std::ifstream file(path, std::ios::binary);
-  if (!file) return input_error(path + ": " + std::string(std::strerror(errno)));
-  const std::string text((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
-  return parse_spec(text, path, spec);
+  auto text = read_file(path);
+  if (!text) return text.error();
+  return parse_spec(*text, path, spec);
 }
 
 Value spec_to_value(const TestSpec& spec) {

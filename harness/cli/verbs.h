@@ -1,0 +1,86 @@
+// The verbs of the command line: one file each; cli.cc parses, these act. Each returns an exit
+// code.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "harness/exit_code.h"
+#include "harness/spec.h"
+
+namespace assay {
+
+// How to speak to the user.
+struct Voice {
+  bool json = false;  // one JSON object on standard output, everything else on standard error
+  int verbosity = 0;  // -1: -q, 1: -v
+  bool color = true;  // only ever on a terminal
+};
+
+struct RunArgs {
+  TestSpec spec;
+  std::optional<std::pair<uint64_t, uint64_t>> seeds;  // A..B, both included
+  int jobs = 1;
+  std::optional<std::string> stop_on;  // a verdict's word
+  std::vector<std::string> forwarded;  // the options as given, for a process per seed
+  std::string command_line;
+  Voice voice;
+};
+int run_verb(RunArgs args);
+
+struct RerunArgs {
+  std::string run;
+  int times = 1;
+  Voice voice;
+  std::string command_line;
+};
+int rerun_verb(const RerunArgs& args);
+
+struct CheckArgs {
+  std::string path;
+  std::optional<std::string> model;
+  std::optional<std::string> initial;     // JSON
+  std::optional<std::string> failed_cas;  // observe | ignore
+  std::optional<std::string> null_read;   // value | unknown
+  std::optional<std::string> key;
+  std::vector<std::string> checkers;
+  std::optional<std::string> expect;
+  std::string budget = "60s";
+  std::string memory;  // "8G"; empty: 80 % of RAM
+  int jobs = 0;        // 0: as many as CPUs
+  Voice voice;
+};
+int check_verb(const CheckArgs& args);
+
+struct ReportArgs {
+  std::string run;
+  std::string form = "html";  // html, junit, markdown, json
+  std::string out;            // empty: the run folder's own file; "-": standard output
+};
+int report_verb(const ReportArgs& args);
+
+struct ListArgs {
+  std::string what;
+  bool json = false;
+  bool markdown = false;
+  std::string runs = "results/runs";
+};
+int list_verb(const ListArgs& args);
+
+struct ShellArgs {
+  std::string run;
+  std::string node;
+  std::vector<std::string> command;
+};
+int shell_verb(const ShellArgs& args);
+
+int explain_verb(const std::string& topic);
+int schema_verb(const std::string& name);
+int version_verb();
+
+// Prints "assay: MESSAGE" on standard error and gives the error's exit code.
+int fail(const Error& error);
+
+}  // namespace assay
