@@ -1,0 +1,121 @@
+#include <algorithm>
+#include <cstdio>
+#include <string>
+#include <string_view>
+
+#include "harness/cli/verbs.h"
+#include "results/store.h"
+
+namespace assay {
+namespace {
+
+struct Topic {
+  std::string_view name;
+  std::string_view text;
+};
+
+constexpr Topic kTopics[] = {
+    {"valid",
+     "VALID (exit 0): in this history nothing was found that the model forbids, the run exercised "
+     "what it\n"
+     "claims, and progress was made where it was due. It says nothing about runs that were not "
+     "made: see in\n"
+     "the report what could have been caught, and what was not tested.\n"
+     "Next: other seeds (`assay run --seeds 1..20`), longer runs, a canary (`assay list targets`) "
+     "to see that\n"
+     "the same run convicts a store that is wrong."},
+    {"invalid",
+     "INVALID (exit 1): an anomaly was found. The witness is the smallest set of operations that "
+     "shows it: no\n"
+     "order of them agrees with both the model and real time. If the client calls something a "
+     "failure that may\n"
+     "have happened, the fault may lie there: look first at operations of type fail in the "
+     "witness.\n"
+     "Next: open report.html; `assay rerun RUN --times 20` says how often it comes back."},
+    {"unknown",
+     "UNKNOWN (exit 2): not decided within the budget of time or memory, or the host itself stood "
+     "still where\n"
+     "progress was due. It is not a pass.\n"
+     "Next: `assay check RUN --budget 10m --memory 16G`; fewer operations per key (--ops-per-key); "
+     "a quieter host."},
+    {"blocked",
+     "BLOCKED (exit 3): safe as far as was seen, but no progress where progress was due: after the "
+     "final heal, or\n"
+     "while a connected live majority was verified.\n"
+     "Next: the availability part of the verdict names the gap; look at the nodes' logs around "
+     "it."},
+    {"vacuous",
+     "VACUOUS (exit 4): the run did not exercise what it claims (a fault that did not bite, too "
+     "few operations of\n"
+     "a kind). It is not a pass: run it again, differently. The reason names what was missing and "
+     "which option\n"
+     "changes it."},
+    {"exit-codes",
+     "0    valid, or as --expect says\n"
+     "1    invalid: an anomaly was found, with a witness\n"
+     "2    unknown: not decided within its budget\n"
+     "3    blocked: safe, but no progress where progress is due\n"
+     "4    vacuous: the run did not exercise what it claims\n"
+     "5    not as --expect says\n"
+     "130  interrupted: healed, saved, partial report written\n"
+     "254  bad arguments, bad spec, bad history\n"
+     "255  the harness, the set-up or the environment failed: no statement about the store\n"
+     "Of several runs the worst counts, in the order 1, 5, 255, 130, 3, 2, 4, 0."},
+    {"fail",
+     "fail: the operation certainly never happened and never will. A time-out is never a fail."},
+    {"info",
+     "info: the outcome is unknown. The operation may take effect at any later time, or never. Its "
+     "process ends;\n"
+     "the worker goes on under a new process number."},
+    {"linearizable",
+     "Linearizable: every operation takes effect at one instant between its invocation and its "
+     "completion, and the\n"
+     "order of these instants explains every answer. Checked per key: that loses nothing."},
+    {"nemesis",
+     "The nemesis breaks things while clients work: partition, pause, kill (`assay list nemeses`). "
+     "Each start and\n"
+     "stop is in the history twice, with what was observed; a fault that was not seen to bite does "
+     "not count."},
+    {"witness",
+     "The smallest set of operations, found by weakening the others, that no legal order "
+     "explains."},
+};
+
+const Topic* find_topic(std::string_view name) {
+  const auto found = std::find_if(std::begin(kTopics), std::end(kTopics),
+                                  [&](const Topic& t) { return t.name == name; });
+  return found == std::end(kTopics) ? nullptr : found;
+}
+
+int explain_run(const RunFolder& folder) {
+  auto verdict = folder.read_verdict();
+  if (!verdict) return fail(verdict.error());
+  const Verdict* worst = verdict->worst();
+  std::printf("%s: %s\n\n", std::string(to_string(verdict->word())).c_str(), worst->reason.c_str());
+  if (worst->witness) {
+    for (const std::string& line : worst->witness->lines) std::printf("  %s\n", line.c_str());
+    std::printf("\n");
+  }
+  if (const Topic* topic = find_topic(to_string(verdict->word())))
+    std::printf("%s\n", std::string(topic->text).c_str());
+  return kExitValid;
+}
+
+}  // namespace
+
+int explain_verb(const std::string& topic) {
+  std::string name = topic;
+  std::transform(name.begin(), name.end(), name.begin(),
+                 [](unsigned char c) { return std::tolower(c); });
+  if (const Topic* found = find_topic(name)) {
+    std::printf("%s\n", std::string(found->text).c_str());
+    return kExitValid;
+  }
+  if (auto folder = RunFolder::open(topic, std::string(kDefaultRuns))) return explain_run(*folder);
+  std::string known;
+  for (const Topic& t : kTopics) known += (known.empty() ? "" : ", ") + std::string(t.name);
+  return fail(input_error("nothing is known about \"" + topic +
+                          "\": expected a run folder, or one of " + known));
+}
+
+}  // namespace assay
