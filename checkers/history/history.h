@@ -8,6 +8,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -49,18 +50,23 @@ class Operation {
 
   Value argument() const;             // value of the invocation
   Value result() const;               // value of the completion; null when there is none
-  Scalar argument_scalar() const;     // of a scalar argument
+  // Of any argument but the [a,b] of a cas, which has no number of its own (aborts: use
+  // argument_pair). The result of a cas likewise.
+  Scalar argument_scalar() const;
   Scalar result_scalar() const;
   // Of a two-element array argument, such as that of a cas; false when the argument is not one.
   bool argument_pair(Scalar& first, Scalar& second) const;
 
-  Symbol node() const;                // completion's, else invocation's; empty when absent
+  // A field that both lines may carry: the completion's, else the invocation's; of key and
+  // expected the invocation's, else the completion's.
+  Symbol node() const;                // empty when absent
   Token revision() const;             // all three: none when absent
   Token at() const;
   Token expected() const;
   Symbol error_class() const;         // empty when there was no error
   std::string_view error_text() const;
   Token error_current() const;
+  Value error_extra() const;
   Nanos scheduled() const;            // Nanos{-1} when absent
   Value invoke_extra() const;         // further fields of the lines, objects or null
   Value return_extra() const;
@@ -125,6 +131,10 @@ class History {
   const std::vector<std::string>& warnings() const;  // torn tail, times that go back, …
   size_t bytes_per_operation() const;                // as stored, side tables included
 
+  // Calls fn with every line again, in order. A field that both lines of an operation carried
+  // appears on the line where it belongs (node, revision, at, error: the completion).
+  void for_each_line(const std::function<void(const Op&)>& fn) const;
+
  private:
   friend class Operation;
   friend class HistoryBuilder;
@@ -139,10 +149,12 @@ class HistoryBuilder {
   ~HistoryBuilder();
   void set_header(HistoryHeader header);
   // One line. The error says what was expected and what was found, without a position in a file:
-  // a process that invokes while its operation is open, a completion without invocation or with
-  // another f, an index that does not increase, a time that goes back under our header.
+  // a process that invokes while its operation is open, a completion without invocation, with
+  // another f or another key, an index that does not increase, a time that goes back under our
+  // header (without one: a warning).
   Result<void> add(const Op& line);
   void warn(std::string warning);
+  size_t memory_bytes() const;  // so far, about; without the symbols
   // Open operations become info. The builder is empty afterwards.
   History build();
 

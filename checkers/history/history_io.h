@@ -1,8 +1,14 @@
 // Reading and writing histories as JSON Lines (format "assay-history", version 1).
 //
-// The only place of the checkers that knows JSON. Errors carry file:line:column, what was expected
-// and what was found, and Fault::kInput. A last line that is cut off is dropped with a warning; any
-// other damage is an error.
+// The only place of the checkers that knows JSON. Errors carry file:line:column (from 1, columns in
+// bytes), what was expected and what was found, and Fault::kInput. A last line that is cut off is
+// dropped with the warning "torn_tail: …"; any other damage is an error.
+//
+// Stricter than JSON: no two members of one name; integers fit 64 bits with sign (a double would
+// lose digits and make two values one); doubles are finite; at most 128 levels of nesting.
+// Laxer than the format, for the histories of others: blank lines and CRLF are skipped, the last
+// newline may be missing, fields may come in any order, null is as good as absent, a key may be
+// an integer (its digits are its name), ":nemesis" is the nemesis.
 #pragma once
 
 #include <cstdint>
@@ -29,8 +35,10 @@ Result<History> read_history(const std::string& path, const ReadOptions& options
 Result<History> parse_history(std::string_view text, const std::string& name = "<text>",
                               const ReadOptions& options = {});
 
-// One value, one line of JSON; the position in an error is a column (from 1).
+// One value of JSON; the position in an error is a column (from 1, in bytes).
 Result<Value> parse_value(std::string_view json);
+// What a header line says, from its object.
+Result<HistoryHeader> parse_header(const Value& object);
 
 // The canonical line of an op, with its newline, appended to out; no allocation on the usual path.
 void append_line(std::string& out, const Op& op);

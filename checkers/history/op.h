@@ -58,6 +58,7 @@ struct OpError {
   Symbol cls;        // "conflict", "refused", "timeout", … : docs in targets/target.h
   std::string text;  // for people
   Token current;     // of a conflict: the token that the store holds now
+  Value extra;       // anything else in it, as an object
 };
 
 struct Op {

@@ -27,6 +27,9 @@ class Symbol {
   uint32_t id_ = 0;
 };
 
+// Memory that all symbols of the process take; it only grows.
+uint64_t symbol_bytes();
+
 }  // namespace assay
 
 template <>

@@ -27,13 +27,13 @@ class Value {
   Value(bool b) : data_(b) {}                       // NOLINT
   Value(int i) : data_(int64_t{i}) {}               // NOLINT
   Value(int64_t i) : data_(i) {}                    // NOLINT
-  Value(double d) : data_(d) {}                     // NOLINT
+  Value(double d);                                  // NOLINT: finite, else it aborts
   Value(Symbol s) : data_(s) {}                     // NOLINT
   Value(const char* text) : data_(Symbol(text)) {}  // NOLINT
   Value(std::string_view text) : data_(Symbol(text)) {}    // NOLINT
   Value(const std::string& text) : data_(Symbol(text)) {}  // NOLINT
   static Value array(Array items);
-  static Value object(Object members);
+  static Value object(Object members);  // aborts when two members have one name
   static Value pair(Value a, Value b) { return array({std::move(a), std::move(b)}); }
 
   bool is_null() const { return data_.index() == 0; }
@@ -46,13 +46,13 @@ class Value {
   bool is_scalar() const { return data_.index() < 5; }
 
   // Each aborts when the value is of another kind.
-  bool as_bool() const { return std::get<1>(data_); }
-  int64_t as_int() const { return std::get<2>(data_); }
-  double as_double() const { return std::get<3>(data_); }
-  Symbol as_symbol() const { return std::get<4>(data_); }
+  bool as_bool() const { return held<1>(data_); }
+  int64_t as_int() const { return held<2>(data_); }
+  double as_double() const { return held<3>(data_); }
+  Symbol as_symbol() const { return held<4>(data_); }
   std::string_view as_text() const { return as_symbol().text(); }
-  const Array& as_array() const { return *std::get<5>(data_); }
-  const Object& as_object() const { return *std::get<6>(data_); }
+  const Array& as_array() const { return *held<5>(data_); }
+  const Object& as_object() const { return *held<6>(data_); }
 
   // Of an object: the member of that name, or null (the value) when there is none or when this is
   // not an object.
@@ -62,11 +62,22 @@ class Value {
   std::string_view text_or(std::string_view name, std::string_view fallback) const;
   bool bool_or(std::string_view name, bool fallback) const;
 
-  std::string to_json() const;  // compact, one line
+  std::string to_json() const;  // compact, one line; parsing it gives an equal Value
+  void append_json(std::string& out) const;
 
+  // Doubles are compared as numbers: 0.0 equals -0.0.
   friend bool operator==(const Value& a, const Value& b);
+  uint64_t hash() const;      // equal Values have equal hashes; the same in no two processes
+  size_t heap_bytes() const;  // of an array or an object: what it holds, roughly; else 0
 
  private:
+  template <size_t kKind, typename Data>
+  const std::variant_alternative_t<kKind, Data>& held(const Data& data) const {
+    if (data.index() != kKind) fail_kind(kKind);
+    return *std::get_if<kKind>(&data);
+  }
+  [[noreturn]] void fail_kind(size_t wanted) const;
+
   std::variant<std::monostate, bool, int64_t, double, Symbol, std::shared_ptr<const Array>,
                std::shared_ptr<const Object>>
       data_;

@@ -1,0 +1,363 @@
+#include "checkers/history/history_io_scanner.h"
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <cstring>
+
+#include "checkers/history/history_io_json.h"
+#include "checkers/history/utf8.h"
+
+namespace assay {
+
+enum LineScanner::Field : uint32_t {
+  kIndex = 1 << 0,
+  kTime = 1 << 1,
+  kProcess = 1 << 2,
+  kType = 1 << 3,
+  kF = 1 << 4,
+  kKey = 1 << 5,
+  kValue = 1 << 6,
+  kNode = 1 << 7,
+  kRevision = 1 << 8,
+  kAt = 1 << 9,
+  kExpected = 1 << 10,
+  kError = 1 << 11,
+  kScheduled = 1 << 12,
+};
+
+namespace {
+
+constexpr size_t kMembersMost = 32;  // an object with more is for the library
+
+bool is_digit(char c) { return c >= '0' && c <= '9'; }
+
+// Adds a member, unless one of that name is there or there are too many to look.
+bool add_member(Value::Object& members, Symbol name, Value value) {
+  if (members.size() == kMembersMost) return false;
+  for (const auto& member : members)
+    if (member.first == name) return false;
+  members.emplace_back(name, std::move(value));
+  return true;
+}
+
+}  // namespace
+
+bool LineScanner::scan(std::string_view line, Op& op) {
+  at_ = line.data();
+  end_ = at_ + line.size();
+  seen_ = 0;
+  extra_.clear();
+  op = Op();
+  if (!eat('{')) return false;
+  do {
+    if (!field(op)) return false;
+  } while (eat(','));
+  if (!eat('}')) return false;
+  spaces();
+  constexpr uint32_t kRequired = kProcess | kType | kF;
+  if (at_ != end_ || (seen_ & kRequired) != kRequired) return false;
+  if (!extra_.empty()) op.extra = Value::object(extra_);
+  return true;
+}
+
+// One "name":value.
+bool LineScanner::field(Op& op) {
+  std::string_view name;
+  spaces();
+  if (!text(name)) return false;
+  spaces();
+  if (!eat(':')) return false;
+  spaces();
+  bool known = true;
+  if (!known_field(name, op, known)) return false;
+  if (!known) {
+    Value extra;
+    if (!value(extra, 1) || !add_member(extra_, Symbol(name), std::move(extra))) return false;
+  }
+  spaces();
+  return true;
+}
+
+bool LineScanner::known_field(std::string_view name, Op& op, bool& known) {
+  switch (name.empty() ? '\0' : name[0]) {
+    case 'i':
+      if (name == "index") return once(kIndex) && not_negative(op.index);
+      break;
+    case 't':
+      if (name == "time") return once(kTime) && not_negative(op.time.count);
+      if (name == "type") return once(kType) && type(op.type);
+      break;
+    case 'p':
+      if (name == "process") return once(kProcess) && process(op.process);
+      break;
+    case 'f':
+      if (name == "f") return once(kF) && symbol(op.f) && !op.f.empty();
+      break;
+    case 'k':
+      if (name == "key") return once(kKey) && key(op.key);
+      break;
+    case 'v':
+      if (name == "value") return once(kValue) && value(op.value, 1);
+      break;
+    case 'n':
+      if (name == "node") return once(kNode) && symbol(op.node);
+      break;
+    case 'r':
+      if (name == "revision") return once(kRevision) && token(op.revision);
+      break;
+    case 'a':
+      if (name == "at") return once(kAt) && token(op.at);
+      break;
+    case 'e':
+      if (name == "expected") return once(kExpected) && token(op.expected);
+      if (name == "error") return once(kError) && error(op.error.emplace());
+      break;
+    case 's':
+      if (name == "scheduled") return once(kScheduled) && not_negative(op.scheduled.count);
+      break;
+    default:
+      break;
+  }
+  known = false;
+  return true;
+}
+
+// Only {"class":…,"text":…,"current":…} in this order, of which the last two may be missing.
+bool LineScanner::error(OpError& error) {
+  if (!literal("{\"class\":")) return false;
+  if (!symbol(error.cls)) return false;
+  std::string_view words;
+  if (literal(",\"text\":")) {
+    if (!text(words)) return false;
+    error.text = words;
+  }
+  if (literal(",\"current\":") && !token(error.current)) return false;
+  return eat('}');
+}
+
+bool LineScanner::process(Process& process) {
+  if (*at_ != '"') return not_negative(process.id);
+  if (literal("\"nemesis\"")) {
+    process = kNemesis;
+    return true;
+  }
+  process = kObserver;
+  return literal("\"observer\"");
+}
+
+bool LineScanner::type(OpType& type) {
+  if (literal("\"invoke\"")) {
+    type = OpType::kInvoke;
+  } else if (literal("\"ok\"")) {
+    type = OpType::kOk;
+  } else if (literal("\"fail\"")) {
+    type = OpType::kFail;
+  } else if (literal("\"info\"")) {
+    type = OpType::kInfo;
+  } else {
+    return false;
+  }
+  return true;
+}
+
+bool LineScanner::key(Symbol& key) {
+  if (at_ != end_ && *at_ == '"') return symbol(key);
+  const char* start = at_;
+  int64_t number;
+  if (!integer(number)) return false;
+  key = Symbol(std::string_view(start, at_ - start));
+  return true;
+}
+
+bool LineScanner::token(Token& token) {
+  if (at_ != end_ && *at_ == '"') {
+    Symbol text;
+    if (!symbol(text)) return false;
+    token = Token(text);
+    return true;
+  }
+  int64_t number;
+  if (!integer(number)) return false;
+  token = Token(number);
+  return true;
+}
+
+// The inside of a string without escapes.
+bool LineScanner::text(std::string_view& text) {
+  if (!eat('"')) return false;
+  const char* start = at_;
+  while (at_ != end_) {
+    const auto c = static_cast<unsigned char>(*at_);
+    if (c == '"') {
+      text = {start, static_cast<size_t>(at_ - start)};
+      ++at_;
+      return true;
+    }
+    if (c < 0x20 || c == '\\') return false;
+    size_t size = 1;
+    if (c >= 0x80) {
+      size = utf8_sequence({at_, static_cast<size_t>(end_ - at_)});
+      if (size == 0) return false;
+    }
+    at_ += size;
+  }
+  return false;
+}
+
+bool LineScanner::symbol(Symbol& symbol) {
+  std::string_view name;
+  if (!text(name)) return false;
+  symbol = Symbol(name);
+  return true;
+}
+
+bool LineScanner::not_negative(int64_t& number) {
+  return at_ != end_ && *at_ != '-' && integer(number);
+}
+
+// An integer of at most 18 digits, which is not the start of a double.
+bool LineScanner::integer(int64_t& number) {
+  const bool negative = eat('-');
+  const char* start = at_;
+  int64_t n = 0;
+  while (at_ != end_ && is_digit(*at_)) n = n * 10 + (*at_++ - '0');
+  const auto digits = at_ - start;
+  if (digits == 0 || digits > 18 || at_ == end_) return false;
+  if (*start == '0' && (digits > 1 || negative)) return false;
+  if (*at_ == '.' || *at_ == 'e' || *at_ == 'E') return false;
+  number = negative ? -n : n;
+  return true;
+}
+
+// An integer, or a double in JSON's grammar.
+bool LineScanner::number(Value& value) {
+  const char* start = at_;
+  int64_t whole;
+  if (integer(whole)) {
+    value = whole;
+    return true;
+  }
+  const auto digits = [this] {
+    const char* from = at_;
+    while (at_ != end_ && is_digit(*at_)) ++at_;
+    return at_ - from;
+  };
+  at_ = start;
+  eat('-');
+  const bool zero = at_ != end_ && *at_ == '0';
+  const auto before_point = digits();
+  if (before_point == 0 || (zero && before_point > 1)) return false;
+  bool is_double = false;
+  if (eat('.')) {
+    is_double = true;
+    if (digits() == 0) return false;
+  }
+  if (at_ != end_ && (*at_ == 'e' || *at_ == 'E')) {
+    is_double = true;
+    ++at_;
+    if (!eat('-')) eat('+');
+    if (digits() == 0) return false;
+  }
+  double number;
+  const auto [end, failure] = std::from_chars(start, at_, number);
+  if (!is_double || failure != std::errc() || end != at_ || !std::isfinite(number)) return false;
+  value = number;
+  return true;
+}
+
+// The depth counts the arrays and objects around it, as the library's reader does.
+bool LineScanner::value(Value& value, size_t depth) {
+  if (at_ == end_) return false;
+  switch (*at_) {
+    case '"': {
+      Symbol text;
+      if (!symbol(text)) return false;
+      value = text;
+      return true;
+    }
+    case '[':
+      return array(value, depth);
+    case '{':
+      return object(value, depth);
+    case 'n':
+      value = Value();
+      return literal("null");
+    case 't':
+      value = true;
+      return literal("true");
+    case 'f':
+      value = false;
+      return literal("false");
+    default:
+      return number(value);
+  }
+}
+
+bool LineScanner::array(Value& value, size_t depth) {
+  if (depth == kDepthMax) return false;
+  ++at_;
+  Value::Array items;
+  spaces();
+  if (!eat(']')) {
+    do {
+      spaces();
+      Value item;
+      if (!this->value(item, depth + 1)) return false;
+      items.push_back(std::move(item));
+      spaces();
+    } while (eat(','));
+    if (!eat(']')) return false;
+  }
+  value = Value::array(std::move(items));
+  return true;
+}
+
+bool LineScanner::object(Value& value, size_t depth) {
+  if (depth == kDepthMax) return false;
+  ++at_;
+  Value::Object members;
+  spaces();
+  if (!eat('}')) {
+    do {
+      spaces();
+      std::string_view name;
+      if (!text(name)) return false;
+      spaces();
+      if (!eat(':')) return false;
+      spaces();
+      Value member;
+      if (!this->value(member, depth + 1)) return false;
+      if (!add_member(members, Symbol(name), std::move(member))) return false;
+      spaces();
+    } while (eat(','));
+    if (!eat('}')) return false;
+  }
+  value = Value::object(std::move(members));
+  return true;
+}
+
+bool LineScanner::literal(std::string_view word) {
+  if (static_cast<size_t>(end_ - at_) < word.size()) return false;
+  if (std::memcmp(at_, word.data(), word.size()) != 0) return false;
+  at_ += word.size();
+  return true;
+}
+
+bool LineScanner::eat(char c) {
+  if (at_ == end_ || *at_ != c) return false;
+  ++at_;
+  return true;
+}
+
+bool LineScanner::once(Field field) {
+  if ((seen_ & field) != 0) return false;
+  seen_ |= field;
+  return true;
+}
+
+void LineScanner::spaces() {
+  while (at_ != end_ && *at_ == ' ') ++at_;
+}
+
+}  // namespace assay
