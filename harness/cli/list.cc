@@ -1,0 +1,146 @@
+#include <cstdio>
+#include <string>
+#include <vector>
+
+#include "checkers/checker.h"
+#include "harness/cli/verbs.h"
+#include "nemesis/nemesis.h"
+#include "results/store.h"
+#include "targets/target.h"
+#include "workloads/workload.h"
+
+namespace assay {
+namespace {
+
+// A table: the first row is its head.
+using Row = std::vector<std::string>;
+using Table = std::vector<Row>;
+
+std::string joined(const auto& items, auto text) {
+  std::string all;
+  for (const auto& item : items) all += (all.empty() ? "" : ", ") + std::string(text(item));
+  return all;
+}
+std::string joined_symbols(const std::vector<Symbol>& symbols) {
+  return joined(symbols, [](Symbol s) { return s.text(); });
+}
+
+Table targets() {
+  Table table{{"target", "what", "options"}};
+  for (const TargetInfo& target : all_targets()) {
+    table.push_back({std::string(target.name), std::string(target.summary), ""});
+    for (const TargetOption& option : target.options) {
+      table.push_back({"  " + std::string(target.name) + "." + option.name,
+                       (option.canary ? "CANARY, makes it wrong: " : "") + option.summary,
+                       "default " + option.fallback});
+    }
+  }
+  return table;
+}
+
+Table workloads() {
+  Table table{{"workload", "what", "operations"}};
+  for (const Workload* w : all_workloads()) {
+    table.push_back({std::string(w->name()), std::string(w->summary()), joined_symbols(w->ops())});
+  }
+  return table;
+}
+
+Table nemeses() {
+  Table table{{"nemesis", "what", "shapes and victims"}};
+  for (const Nemesis* n : all_nemeses()) {
+    table.push_back({std::string(n->kind()), std::string(n->summary()),
+                     joined(n->shapes(), [](std::string_view s) { return s; })});
+  }
+  return table;
+}
+
+Table checkers() {
+  Table table{{"checker", "what"}};
+  for (const Checker* c : all_checkers())
+    table.push_back({std::string(c->name()), std::string(c->summary())});
+  return table;
+}
+
+Table models() {
+  return {{"model", "operations"},
+          {"register", "read, write"},
+          {"cas-register", "read, write, cas [from, to]"}};
+}
+
+Result<Table> runs(const std::string& folder) {
+  auto index = read_index(folder);
+  if (!index) return index.error();
+  for (const std::string& warning : index->warnings)
+    std::fprintf(stderr, "assay: %s\n", warning.c_str());
+  Table table{{"run", "verdict", "ok", "fail", "info", "reason"}};
+  for (const IndexLine& line : index->lines) {
+    table.push_back({line.folder, line.verdict, std::to_string(line.ok), std::to_string(line.fail),
+                     std::to_string(line.info), line.reason});
+  }
+  return table;
+}
+
+void print_plain(const Table& table) {
+  std::vector<size_t> widths(table[0].size());
+  for (const Row& row : table) {
+    for (size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], row[i].size());
+  }
+  for (const Row& row : table) {
+    std::string line;
+    for (size_t i = 0; i < row.size(); ++i) {
+      line += row[i];
+      if (i + 1 < row.size()) line += std::string(widths[i] - row[i].size() + 2, ' ');
+    }
+    line.erase(line.find_last_not_of(' ') + 1);
+    std::printf("%s\n", line.c_str());
+  }
+}
+
+void print_markdown(const Table& table) {
+  for (size_t r = 0; r < table.size(); ++r) {
+    std::string line = "|";
+    for (const std::string& cell : table[r]) line += " " + cell + " |";
+    std::printf("%s\n", line.c_str());
+    if (r > 0) continue;
+    std::string rule = "|";
+    for (size_t i = 0; i < table[0].size(); ++i) rule += "---|";
+    std::printf("%s\n", rule.c_str());
+  }
+}
+
+void print_json(const Table& table) {
+  Value::Array rows;
+  for (size_t r = 1; r < table.size(); ++r) {
+    Value::Object row;
+    for (size_t i = 0; i < table[r].size(); ++i)
+      row.emplace_back(Symbol(table[0][i]), Value(table[r][i]));
+    rows.push_back(Value::object(std::move(row)));
+  }
+  std::printf("%s\n", Value::array(std::move(rows)).to_json().c_str());
+}
+
+}  // namespace
+
+int list_verb(const ListArgs& args) {
+  Table table;
+  if (args.what == "targets") table = targets();
+  if (args.what == "workloads") table = workloads();
+  if (args.what == "nemeses") table = nemeses();
+  if (args.what == "checkers") table = checkers();
+  if (args.what == "models") table = models();
+  if (args.what == "runs") {
+    auto read = runs(args.runs);
+    if (!read) return fail(read.error());
+    table = std::move(*read);
+  }
+  if (args.json)
+    print_json(table);
+  else if (args.markdown)
+    print_markdown(table);
+  else
+    print_plain(table);
+  return kExitValid;
+}
+
+}  // namespace assay
