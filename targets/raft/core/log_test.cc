@@ -1,0 +1,65 @@
+#include "targets/raft/core/log.h"
+
+#include <gtest/gtest.h>
+
+#include "targets/raft/core/testing_cluster.h"
+
+namespace assay::raft {
+namespace {
+
+TEST(Log, KnowsTheTermBeforeItsFirstEntry) {
+  Log log(LogIndex{10}, Term{3}, {entry(11, 3, "a"), entry(12, 4, "b")});
+  EXPECT_EQ(log.first_index(), LogIndex{11});
+  EXPECT_EQ(log.last_index(), LogIndex{12});
+  EXPECT_EQ(log.term_at(LogIndex{10}), Term{3});
+  EXPECT_TRUE(log.matches(LogIndex{10}, Term{3}));
+  EXPECT_FALSE(log.matches(LogIndex{9}, Term{3}));
+  EXPECT_FALSE(log.matches(LogIndex{13}, Term{4}));
+  EXPECT_FALSE(log.has_unwritten());
+}
+
+TEST(Log, FindsTheLastEntryWithATermAtMost) {
+  Log log(LogIndex{}, Term{}, log_of({1, 1, 4, 4, 6}));
+  const auto found = [&](uint64_t index, uint64_t term) {
+    return log.last_with_term_at_most(LogIndex{index}, Term{term}).value;
+  };
+  EXPECT_EQ(found(9, 6), 5u);
+  EXPECT_EQ(found(9, 5), 4u);
+  EXPECT_EQ(found(9, 3), 2u);
+  EXPECT_EQ(found(1, 9), 1u);
+  EXPECT_EQ(found(9, 0), 0u);
+}
+
+TEST(Log, HandsOutForWritingOnceAndAgainAfterATruncation) {
+  Log log(LogIndex{}, Term{}, log_of({1, 1}));
+  log.append(entry(3, 2, "a"));
+  log.append(entry(4, 2, "b"));
+  EXPECT_EQ(log.take_unwritten().size(), 2u);
+  EXPECT_TRUE(log.take_unwritten().empty());
+  log.truncate(LogIndex{2});
+  log.append(entry(2, 3, "c"));
+  const auto unwritten = log.take_unwritten();
+  ASSERT_EQ(unwritten.size(), 1u);
+  EXPECT_EQ(unwritten[0].index, LogIndex{2});
+}
+
+TEST(Log, AnEntryReplacedBeforeItWasHandedOutIsNeverHandedOut) {
+  Log log(LogIndex{}, Term{}, {});
+  log.append(entry(1, 1, "a"));
+  log.append(entry(2, 1, "b"));
+  log.truncate(LogIndex{2});
+  log.append(entry(2, 2, "c"));
+  const auto unwritten = log.take_unwritten();
+  ASSERT_EQ(unwritten.size(), 2u);
+  EXPECT_EQ(unwritten[1].bytes(), "c");
+}
+
+TEST(LogDeathTest, RefusesGapsAndDecreasingTerms) {
+  Log log(LogIndex{}, Term{}, log_of({2}));
+  EXPECT_DEATH(log.append(entry(3, 2, "a")), "index 3 term 2 after index 1 term 2");
+  EXPECT_DEATH(log.append(entry(2, 1, "a")), "index 2 term 1 after index 1 term 2");
+  EXPECT_DEATH(log.term_at(LogIndex{2}), "index 2 of a log that ends at 1");
+}
+
+}  // namespace
+}  // namespace assay::raft
