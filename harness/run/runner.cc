@@ -111,8 +111,7 @@ void Runner::dispatch(Worker worker, Op op) {
     return;
   }
   ++counts_.invoked;
-  const bool final = slot.op.extra.text_or("phase", "") == "final";
-  slot.deadline = slot.op.time + (final ? options_.final_timeout : options_.op_timeout);
+  slot.deadline = slot.op.time + options_.op_timeout;
   if (slot.deadline < deadline_watch_) {
     deadline_watch_ = slot.deadline;
     loop_.at(deadline_watch_, [this, alive = alive_] {

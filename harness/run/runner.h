@@ -19,7 +19,6 @@ struct RunnerOptions {
   int clients = 1;
   int lanes = 0;  // nemesis lanes; they have no deadline
   Nanos op_timeout = seconds(1);
-  Nanos final_timeout = seconds(5);  // of operations whose phase is "final"
 };
 
 struct RunnerCounts {

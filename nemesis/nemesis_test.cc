@@ -1,0 +1,290 @@
+#include "nemesis/nemesis.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <set>
+
+#include "checkers/history/vocabulary.h"
+#include "nemesis/partition.h"
+#include "nemesis/victims.h"
+#include "workloads/gen/simulate.h"
+
+namespace assay {
+namespace {
+
+// Remembers which nodes are down, paused, cut. Answers at once (the nemesis does not care when).
+class FakeCluster : public Cluster {
+ public:
+  explicit FakeCluster(int n) {
+    for (int i = 0; i < n; ++i) nodes_.push_back({.index = i, .name = "n" + std::to_string(i + 1)});
+  }
+  const std::vector<NodeInfo>& nodes() const override { return nodes_; }
+  Powers powers() const override { return {true, true, true}; }
+  int leader() const override { return leader_; }
+  void kill(int node, Callback<Effect> done) override {
+    down.insert(node);
+    answer(done);
+  }
+  void start(int node, Callback<Effect> done) override {
+    down.erase(node);
+    answer(done);
+  }
+  void pause(int node, Callback<Effect> done) override {
+    paused.insert(node);
+    answer(done);
+  }
+  void resume(int node, Callback<Effect> done) override {
+    paused.erase(node);
+    answer(done);
+  }
+  void cut(const std::vector<Cut>& c, Callback<Effect> done) override {
+    cuts = c;
+    answer(done);
+  }
+  void heal_cuts(Callback<Effect> done) override {
+    cuts.clear();
+    answer(done);
+  }
+
+  int leader_ = -1;
+  std::set<int> down, paused;
+  std::vector<Cut> cuts;
+  std::optional<Error> broken;  // every power fails
+  bool powerless = false;       // nothing is installed, nothing bites
+
+ private:
+  void answer(const Callback<Effect>& done) {
+    if (broken) return done(*broken);
+    done(Effect{!powerless, !powerless, "seen"});
+  }
+  std::vector<NodeInfo> nodes_;
+};
+
+std::set<std::pair<int, int>> links(const std::vector<Cut>& cuts) {
+  std::set<std::pair<int, int>> set;
+  for (const Cut& cut : cuts) set.emplace(cut.from, cut.to);
+  return set;
+}
+
+// How many nodes the node hears and is heard by, itself included.
+int sees(int node, int n, const std::set<std::pair<int, int>>& cut) {
+  int count = 1;
+  for (int other = 0; other < n; ++other) {
+    if (other != node && !cut.count({node, other}) && !cut.count({other, node})) ++count;
+  }
+  return count;
+}
+
+TEST(PartitionShapes, OneAndLeaderIsolateOneNodeBothWays) {
+  for (int n = 2; n <= 9; ++n) {
+    Rng rng(n);
+    const auto cut = links(partition_cuts("leader", n, 1, rng));
+    EXPECT_EQ(sees(1, n, cut), 1);
+    EXPECT_EQ(cut.size(), 2u * (n - 1));
+    EXPECT_EQ(partition_cuts("one", n, 1, rng).size(), 2u * (n - 1));
+  }
+}
+
+TEST(PartitionShapes, HalvesLeaveAMajorityWhole) {
+  for (int n = 2; n <= 9; ++n) {
+    Rng rng(n);
+    const auto cut = links(partition_cuts("halves", n, -1, rng));
+    std::multiset<int> sizes;
+    for (int i = 0; i < n; ++i) sizes.insert(sees(i, n, cut));
+    EXPECT_EQ(sizes.count(n / 2) + sizes.count(n - n / 2), static_cast<size_t>(n)) << n;
+  }
+}
+
+TEST(PartitionShapes, InARingEveryNodeSeesAMajorityAndNoTwoTheSame) {
+  for (int n = 4; n <= 9; ++n) {
+    Rng rng(n);
+    const auto cut = links(partition_cuts("majorities-ring", n, -1, rng));
+    std::set<std::set<int>> views;
+    for (int i = 0; i < n; ++i) {
+      EXPECT_GT(2 * sees(i, n, cut), n) << n;
+      std::set<int> view{i};
+      for (int other = 0; other < n; ++other) {
+        if (other != i && !cut.count({other, i})) view.insert(other);
+      }
+      views.insert(view);
+    }
+    if (n >= 5) {
+      EXPECT_FALSE(cut.empty()) << n;
+      EXPECT_EQ(views.size(), static_cast<size_t>(n)) << n;
+    }
+  }
+}
+
+TEST(PartitionShapes, ABridgeHasOneNodeThatSeesAll) {
+  for (int n = 3; n <= 9; ++n) {
+    Rng rng(n);
+    const auto cut = links(partition_cuts("bridge", n, -1, rng));
+    int all = 0;
+    for (int i = 0; i < n; ++i) all += sees(i, n, cut) == n;
+    EXPECT_EQ(all, 1) << n;
+  }
+}
+
+TEST(PartitionShapes, OneWayCutsOneDirectionOnly) {
+  std::set<bool> directions;
+  for (int seed = 0; seed < 20; ++seed) {
+    Rng rng(seed);
+    const auto cut = links(partition_cuts("one-way", 5, -1, rng));
+    EXPECT_EQ(cut.size(), 4u);
+    for (const auto& [from, to] : cut) EXPECT_FALSE(cut.count({to, from}));
+    std::set<int> heard;
+    for (const auto& [from, to] : cut) heard.insert(to);
+    directions.insert(heard.size() == 1);
+  }
+  EXPECT_EQ(directions.size(), 2u);  // deaf ones and mute ones
+}
+
+TEST(Victims, AreAsManyAsTheirWordSays) {
+  const struct {
+    const char* shape;
+    int n;
+    size_t count;
+  } rows[] = {
+      {"one", 5, 1},      {"minority", 5, 2}, {"majority", 5, 3}, {"all", 5, 5},
+      {"leader", 5, 1},   {"minority", 3, 1}, {"majority", 3, 2}, {"minority", 4, 1},
+      {"majority", 4, 3}, {"all", 1, 1},
+  };
+  for (const auto& row : rows) {
+    FakeCluster cluster(row.n);
+    Rng rng(7);
+    EXPECT_EQ(choose_victims(row.shape, cluster, rng).size(), row.count) << row.shape << row.n;
+  }
+  FakeCluster cluster(5);
+  cluster.leader_ = 3;
+  Rng rng(7);
+  EXPECT_EQ(choose_victims("leader", cluster, rng), std::vector<int>{3});
+}
+
+NemesisOptions options_for(uint64_t seed, Nanos end) {
+  NemesisOptions options{Rng(seed)};
+  options.lead_in = seconds(3);
+  options.interval = seconds(5);
+  options.duration = milliseconds(2500);
+  options.end = end;
+  return options;
+}
+
+// Runs a nemesis's schedule against a cluster in virtual time.
+SimulatedRun play(
+    NemesisRun& run, std::function<void(const Op&)> between = [](const Op&) {}) {
+  SimulateOptions options;
+  options.clients = 0;
+  options.lanes = 1;
+  options.effect = [&](const Op& op, Worker) {
+    Op completion;
+    run.invoke(op, [&](Op done) { completion = std::move(done); });
+    between(completion);
+    return completion;
+  };
+  const Gen schedule = run.schedule();
+  return simulate(*schedule, options);
+}
+
+class EveryNemesis : public testing::TestWithParam<const Nemesis*> {};
+INSTANTIATE_TEST_SUITE_P(Registry, EveryNemesis, testing::ValuesIn(all_nemeses()),
+                         [](const auto& param) { return std::string(param.param->kind()); });
+
+TEST_P(EveryNemesis, HealsWhatItBroke) {
+  for (uint64_t seed = 0; seed < 50; ++seed) {
+    FakeCluster cluster(5);
+    const auto run = GetParam()->start(cluster, options_for(seed, seconds(30)));
+    bool struck = false;
+    const auto played = play(*run, [&](const Op&) {
+      struck |= !cluster.down.empty() || !cluster.paused.empty() || !cluster.cuts.empty();
+    });
+    EXPECT_TRUE(played.done);
+    EXPECT_TRUE(struck);
+    EXPECT_TRUE(cluster.down.empty() && cluster.paused.empty() && cluster.cuts.empty());
+  }
+}
+
+TEST_P(EveryNemesis, KeepsTheLeadInTheIntervalAndTheQuietEnd) {
+  for (uint64_t seed = 0; seed < 50; ++seed) {
+    FakeCluster cluster(5);
+    const auto options = options_for(seed, seconds(60));
+    const auto run = GetParam()->start(cluster, options);
+    const auto played = play(*run);
+    std::vector<Nanos> starts;
+    Nanos last_stop{};
+    for (const auto& event : played.events) {
+      if (event.op.type != OpType::kInvoke) continue;
+      if (started_fault(event.op.f) == GetParam()->kind()) starts.push_back(event.op.time);
+      if (stopped_fault(event.op.f) == GetParam()->kind()) last_stop = event.op.time;
+    }
+    ASSERT_GE(starts.size(), 3u);
+    EXPECT_GE(starts.front(), options.lead_in);
+    EXPECT_LT(starts.front(), options.lead_in + options.interval);
+    for (size_t i = 1; i < starts.size(); ++i)
+      EXPECT_GE(starts[i] - starts[i - 1], options.interval);
+    EXPECT_LE(last_stop, options.end - options.interval + milliseconds(10));
+  }
+}
+
+TEST_P(EveryNemesis, ShowsEveryShapeOncePerRound) {
+  FakeCluster cluster(5);
+  const auto run = GetParam()->start(cluster, options_for(1, seconds(600)));
+  const auto played = play(*run);
+  std::vector<std::string> shapes;
+  for (const auto& event : played.events) {
+    if (event.op.type == OpType::kInvoke || started_fault(event.op.f).empty()) continue;
+    shapes.emplace_back(event.op.value.text_or("shape", ""));
+  }
+  const size_t kinds = GetParam()->shapes().size();
+  ASSERT_GE(shapes.size(), 2 * kinds);
+  for (size_t round = 0; round < 2; ++round) {
+    const std::set<std::string> seen(shapes.begin() + round * kinds,
+                                     shapes.begin() + (round + 1) * kinds);
+    EXPECT_EQ(seen.size(), kinds);
+  }
+}
+
+TEST_P(EveryNemesis, SaysWhenItDidNotBite) {
+  FakeCluster cluster(3);
+  cluster.powerless = true;
+  const auto run = GetParam()->start(cluster, options_for(1, seconds(30)));
+  int starts = 0;
+  play(*run, [&](const Op& done) {
+    if (started_fault(done.f).empty()) return;
+    ++starts;
+    EXPECT_FALSE(done.value.bool_or("installed", true));
+    EXPECT_FALSE(done.value.bool_or("bit", true));
+  });
+  EXPECT_GT(starts, 0);
+}
+
+TEST_P(EveryNemesis, SaysWhatWentWrong) {
+  FakeCluster cluster(3);
+  cluster.broken = environment_error("nft: no such file");
+  const auto run = GetParam()->start(cluster, options_for(1, seconds(30)));
+  int completions = 0;
+  play(*run, [&](const Op& done) {
+    ++completions;
+    EXPECT_EQ(done.value.text_or("error", ""), "nft: no such file");
+  });
+  EXPECT_GT(completions, 0);
+}
+
+TEST_P(EveryNemesis, RepeatsItsPlanFromTheSeed) {
+  const auto plan = [&](uint64_t seed) {
+    FakeCluster cluster(5);
+    const auto run = GetParam()->start(cluster, options_for(seed, seconds(60)));
+    std::string all;
+    for (const auto& event : play(*run).events) {
+      all += std::to_string(event.op.time.count) + std::string(event.op.f.text()) +
+             event.op.value.to_json() + "\n";
+    }
+    return all;
+  };
+  EXPECT_EQ(plan(5), plan(5));
+  EXPECT_NE(plan(5), plan(6));
+}
+
+}  // namespace
+}  // namespace assay

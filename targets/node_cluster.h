@@ -1,0 +1,57 @@
+// NodeCluster: a target's daemons on real nodes, local or remote, each driven through its agent.
+//
+// On the Loop's thread. Nothing that it installed or started outlives close(), nor its agents.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "targets/cluster.h"
+
+namespace assay {
+
+struct NodeClusterOptions {
+  // What happens on the nodes. All are set; they are called on the Loop.
+  struct Hooks {
+    std::function<void(int node)> started;
+    std::function<void(int node, int code, int signal, bool expected)> exited;
+    std::function<void(int node, std::string_view line)> logged;
+    std::function<int()> leader;                       // Cluster::leader
+    std::function<void(Error)> lost;                   // an agent died, healed by itself, …
+  } hooks;
+  bool cut = true;             // there is a network whose links can be cut
+  Nanos ready_within = seconds(10);  // a started daemon must answer by then
+};
+
+class NodeCluster : public Cluster {
+ public:
+  // One node per entry of layout.nodes, in its order; the target must outlive the cluster.
+  NodeCluster(Loop& loop, Target& target, const Layout& layout,
+              std::vector<std::unique_ptr<Node>> nodes, NodeClusterOptions options);
+  ~NodeCluster() override;
+
+  // Starts the daemon on every node, and is done when every one answers its status.
+  void set_up(Callback<void> done);
+  // Stops every daemon, heals, and ends the agents. Once.
+  void close(std::function<void()> done);
+  // Copies what is in a node's data folder into `folder`, up to so many bytes in all.
+  void fetch(int node, const std::string& folder, int64_t bytes_max, Callback<void> done);
+
+  const std::vector<NodeInfo>& nodes() const override;
+  Powers powers() const override;
+  int leader() const override;
+  void kill(int node, Callback<Effect> done) override;
+  void start(int node, Callback<Effect> done) override;
+  void pause(int node, Callback<Effect> done) override;
+  void resume(int node, Callback<Effect> done) override;
+  void cut(const std::vector<Cut>& cuts, Callback<Effect> done) override;
+  void heal_cuts(Callback<Effect> done) override;
+
+ private:
+  struct State;
+  std::shared_ptr<State> state_;
+};
+
+}  // namespace assay
