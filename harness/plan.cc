@@ -104,13 +104,13 @@ Result<void> plan_faults(Plan& plan) {
 
 Result<void> check_vocabulary(const Plan& plan) {
   const auto served = plan.target->ops();
-  for (Symbol op : plan.workload->ops()) {
+  for (Symbol op : plan.load->ops()) {
     if (std::find(served.begin(), served.end(), op) != served.end()) continue;
     return input_error("the workload \"" + plan.spec.workload + "\" needs the operation \"" +
                        std::string(op.text()) + "\", which the target \"" + plan.spec.target +
                        "\" does not serve");
   }
-  if (plan.workload->guarded() && !plan.target->claims().guarded_write) {
+  if (plan.load->guarded() && !plan.target->claims().guarded_write) {
     return input_error("the workload \"" + plan.spec.workload +
                        "\" needs guarded writes, which the target \"" + plan.spec.target +
                        "\" does not claim");
@@ -118,7 +118,24 @@ Result<void> check_vocabulary(const Plan& plan) {
   return {};
 }
 
-Result<void> plan_workers(Plan& plan) {
+Result<void> plan_workload(Plan& plan) {
+  const TestSpec& spec = plan.spec;
+  WorkloadOptions options(Rng(plan.seed).stream("workload"));
+  for (const NodeInfo& node : plan.layout.nodes) options.nodes.push_back(node.name);
+  options.concurrency = plan.concurrency;
+  options.group_size = plan.group_size;
+  options.keys = spec.keys;
+  if (spec.ops_per_key) options.ops_per_key_min = options.ops_per_key_max = *spec.ops_per_key;
+  options.processes_per_key = std::max(options.processes_per_key, plan.group_size);
+  options.script = spec.script;
+  auto load = plan.workload->start(options);
+  if (!load) return load.error();
+  plan.load = std::move(*load);
+  for (const std::string& remark : plan.load->remarks()) plan.not_tested.push_back(remark);
+  return check_vocabulary(plan);
+}
+
+void plan_workers(Plan& plan) {
   TestSpec& spec = plan.spec;
   plan.group_size = std::max(kGroupSize, spec.nodes);
   int wanted = std::max(20, spec.nodes);
@@ -128,7 +145,6 @@ Result<void> plan_workers(Plan& plan) {
   plan.concurrency = (wanted + plan.group_size - 1) / plan.group_size * plan.group_size;
   spec.concurrency = plan.concurrency;
   spec.concurrency_per_node = 0;
-  return {};
 }
 
 void plan_times(Plan& plan) {
@@ -192,11 +208,11 @@ Result<Plan> make_plan(const TestSpec& spec) {
   plan.target = std::move(*target);
   plan.in_process = !plan.target->has_daemons();
 
-  if (auto checked = check_vocabulary(plan); !checked) return checked.error();
   if (auto faults = plan_faults(plan); !faults) return faults.error();
-  if (auto workers = plan_workers(plan); !workers) return workers.error();
-  plan_times(plan);
   plan_nodes(plan);
+  plan_workers(plan);
+  plan_times(plan);
+  if (auto planned = plan_workload(plan); !planned) return planned.error();
   note_what_is_not_tested(plan);
   return plan;
 }

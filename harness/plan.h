@@ -22,6 +22,7 @@ struct Plan {
   TestSpec spec;  // as used: seed, concurrency, interval and duration are filled in
   uint64_t seed = 0;
   const Workload* workload = nullptr;
+  std::unique_ptr<WorkloadRun> load;  // of this run
   TargetInfo::Settings settings;      // every option of the target
   std::vector<std::string> canaries;  // switches in `settings` that make the target wrong
   std::unique_ptr<Target> target;

@@ -36,8 +36,6 @@ class NodeCluster : public Cluster {
   void set_up(Callback<void> done);
   // Stops every daemon, heals, and ends the agents. Once.
   void close(std::function<void()> done);
-  // Copies what is in a node's data folder into `folder`, up to so many bytes in all.
-  void fetch(int node, const std::string& folder, int64_t bytes_max, Callback<void> done);
 
   const std::vector<NodeInfo>& nodes() const override;
   Powers powers() const override;

@@ -1,0 +1,299 @@
+#include "harness/run/live_run.h"
+
+#include <algorithm>
+#include <thread>
+
+#include "checkers/history/vocabulary.h"
+#include "harness/run/host_monitor.h"
+#include "harness/run/observer.h"
+#include "harness/run/real_loop.h"
+#include "harness/run/set_up.h"
+#include "harness/run/story.h"
+#include "nemesis/script.h"
+
+namespace assay {
+namespace {
+
+constexpr Nanos kStatusInterval = milliseconds(200);
+constexpr int64_t kChainLength = 1000;  // compared over all members at the end
+constexpr Nanos kWindUpMax =
+    milliseconds(1500);  // for nemesis operations under way at an interrupt
+constexpr Nanos kSignalsAreOne = milliseconds(200);
+
+}  // namespace
+
+class LiveRun::Impl {
+ public:
+  Impl(Plan& plan, const RunFolder& folder, Console& console)
+      : plan_(plan), folder_(folder), console_(console) {}
+
+  Recorded record() {
+    if (auto opened = writer_.open(folder_.history_path(), plan_.header()); !opened) {
+      recorded_.failure = opened.error();
+      return recorded_;
+    }
+    loop_.on_signal([this](int) { signalled(); });
+    loop_.at(plan_.spec.deadline, [this] { past_deadline(); });
+    loop_.post([this] { begin(); });
+    loop_.run();
+    if (auto closed = writer_.close(); !closed && !recorded_.failure)
+      recorded_.failure = closed.error();
+    recorded_.duration = loop_.now();
+    if (runner_) recorded_.counts = runner_->counts();
+    return recorded_;
+  }
+
+  void hold(std::function<void()> work) {
+    held_ = true;
+    std::thread worker([&] {
+      work();
+      loop_.post([this] {
+        console_.note("the cluster is left running: Ctrl-C ends it");
+        if (released_) tear_down();
+        work_done_ = true;
+      });
+    });
+    loop_.run();
+    worker.join();
+  }
+
+ private:
+  // --- The way of a run that nothing disturbs
+
+  void begin() {
+    observer_ =
+        std::make_unique<Observer>(loop_, recorder_, *plan_.target,
+                                   plan_.in_process ? std::vector<NodeInfo>() : plan_.layout.nodes);
+    host_ = std::make_unique<HostMonitor>(loop_, recorder_, folder_.path());
+    if (plan_.in_process) return play();
+    console_.detail("starting " + std::to_string(plan_.layout.nodes.size()) + " nodes");
+    set_up_cluster(loop_, plan_, folder_, hooks(),
+                   [this](Result<std::unique_ptr<NodeCluster>> cluster) {
+                     if (!cluster) return fail(cluster.error());
+                     cluster_ = std::move(*cluster);
+                     if (ending_) return tear_down();
+                     observer_->start(kStatusInterval);
+                     cluster_->set_up([this](Result<void> ready) {
+                       if (!ready) return fail(ready.error());
+                       if (!ending_) await_leader();
+                     });
+                   });
+  }
+
+  // The load begins on a cluster that works: a bring-up that fails says nothing about the store.
+  void await_leader() {
+    observer_->watch([this, limit = loop_.now() + seconds(10)] {
+      if (ending_) return true;
+      if (observer_->leader() >= 0 || plan_.target->claims().election_timeout_min == Nanos{}) {
+        play();
+        return true;
+      }
+      if (loop_.now() < limit) return false;
+      fail(environment_error("no node became leader within 10 s of the start: see the logs in " +
+                             folder_.file("nodes")));
+      return true;
+    });
+  }
+
+  void play() {
+    host_->start();
+    start_faults();
+    runner_ = std::make_unique<Runner>(
+        loop_, recorder_,
+        RunnerOptions{.clients = plan_.concurrency,
+                      .lanes = plan_.load->lanes() + static_cast<int>(faults_.size()),
+                      .op_timeout = plan_.spec.op_timeout},
+        ports());
+    std::vector<NemesisRun*> faults;
+    for (const auto& fault : faults_) faults.push_back(fault.get());
+    runner_->run(
+        run_story(plan_, {*plan_.load, faults, [this](std::string_view phase) { enter(phase); }}),
+        [this] { wind_up(); });
+    show_progress();
+  }
+
+  void start_faults() {
+    const Rng rng = Rng(plan_.seed).stream("nemesis");
+    const Nanos origin = loop_.now();
+    for (const PlannedFault& planned : plan_.faults) {
+      NemesisOptions options{rng.stream(planned.nemesis->kind())};
+      options.shapes = planned.shapes;
+      options.lead_in = origin + plan_.lead_in;
+      options.interval = plan_.interval;
+      options.duration = plan_.duration;
+      options.end = origin + plan_.spec.time_limit;
+      faults_.push_back(planned.nemesis->start(*cluster_, options));
+    }
+    if (cluster_) script_ = std::make_unique<ScriptNemesis>(*cluster_);
+  }
+
+  void enter(std::string_view phase) {
+    observer_->note_phase(phase);
+    console_.detail(format_point(loop_.now()) + ": " + std::string(phase));
+  }
+
+  void wind_up() {
+    if (wound_up_) return;
+    wound_up_ = true;
+    const bool whole = !recorded_.interrupted && !recorded_.failure;
+    observer_->record_chains(whole ? kChainLength : 0, [this] {
+      observer_->note_phase("end");
+      observer_->stop();
+      host_->stop();
+      if (plan_.spec.leave_running && cluster_ && !recorded_.interrupted && !recorded_.failure)
+        return loop_.stop();
+      tear_down();
+    });
+  }
+
+  void tear_down() {
+    if (torn_down_) return;
+    torn_down_ = true;
+    if (observer_) observer_->stop();
+    if (host_) host_->stop();
+    if (!cluster_) return loop_.stop();
+    cluster_->close([this] { loop_.stop(); });
+  }
+
+  // --- What disturbs it
+
+  void signalled() {
+    const Nanos now = loop_.now();
+    if (held_) {
+      released_ = true;
+      return work_done_ ? tear_down() : void();
+    }
+    if (recorded_.interrupted) {
+      if (now - first_signal_ >= kSignalsAreOne) recorded_.impatient = true;
+      return;
+    }
+    first_signal_ = now;
+    recorded_.interrupted = true;
+    console_.note("interrupted: healing, saving");
+    end_early();
+  }
+
+  void past_deadline() {
+    if (ending_ || wound_up_) return;
+    recorded_.past_deadline = true;
+    console_.note("past the deadline of the run: healing, saving");
+    end_early();
+  }
+
+  void fail(Error error) {
+    if (!recorded_.failure) {
+      recorded_.failure = std::move(error);
+      console_.detail("failed: " + recorded_.failure->message);
+    }
+    end_early();
+  }
+
+  void end_early() {
+    if (ending_) return;
+    ending_ = true;
+    if (!runner_) return tear_down();
+    runner_->stop();  // wind_up() follows
+    loop_.at(loop_.now() + kWindUpMax, [this] { tear_down(); });
+  }
+
+  // --- How the runner reaches the world, and the world us
+
+  Runner::Ports ports() {
+    return {
+        .open_client =
+            [this](Worker w, auto done) {
+              plan_.target->open_client(loop_, node_of(w), std::move(done));
+            },
+        .node_of = [this](Worker w) { return Symbol(node_of(w).name); },
+        .nemesis = [this](Worker w, const Op& op,
+                          auto done) { nemesis(w - plan_.concurrency, op, std::move(done)); },
+    };
+  }
+
+  const NodeInfo& node_of(Worker worker) const {
+    return plan_.layout.nodes[node_of_worker(worker, plan_.group_size,
+                                             static_cast<int>(plan_.layout.nodes.size()))];
+  }
+
+  void nemesis(int lane, const Op& op, std::function<void(Op)> done) {
+    if (lane >= plan_.load->lanes()) {
+      console_.detail(format_point(loop_.now()) + ": " + std::string(op.f.text()) + " " +
+                      op.value.to_json());
+      return faults_[lane - plan_.load->lanes()]->invoke(op, std::move(done));
+    }
+    if (op.f == Symbol("wait")) return wait_for(op, std::move(done));
+    if (script_) return script_->invoke(op, std::move(done));
+    loop_.post([op, done = std::move(done)] {
+      Op answer = complete(op, OpType::kInfo);
+      answer.value = Value::object({{Symbol("error"), Value("the target has no nodes")}});
+      done(std::move(answer));
+    });
+  }
+
+  // A step {"wait": "leader", "for": "5s"} of a script: until it is so, or the time is up.
+  void wait_for(const Op& op, std::function<void(Op)> done) {
+    const std::string what(op.value.text_or("wait", ""));
+    const auto span = parse_duration(std::string(op.value.text_or("for", "5s")));
+    const Nanos limit = loop_.now() + (span ? *span : seconds(5));
+    observer_->watch([this, what, limit, op, done = std::move(done)] {
+      const bool is_so = what == "converged" ? observer_->converged()
+                         : what == "leader"  ? observer_->leader() >= 0
+                                             : observer_->leader() < 0;  // blocked
+      if (!is_so && loop_.now() < limit && !ending_) return false;
+      Op answer = complete(op, OpType::kInfo);
+      answer.value = Value::object({{Symbol("wait"), Value(what)}, {Symbol("seen"), Value(is_so)}});
+      done(std::move(answer));
+      return true;
+    });
+  }
+
+  NodeClusterOptions::Hooks hooks() {
+    return {
+        .started = [this](int node) { observer_->note_start(node); },
+        .exited = [this](int node, int code, int signal,
+                         bool expected) { observer_->note_exit(node, code, signal, expected); },
+        .logged = [this](int node, std::string_view line) { observer_->note_log(node, line); },
+        .leader = [this] { return observer_->leader(); },
+        .lost = [this](Error error) { fail(std::move(error)); },
+    };
+  }
+
+  void show_progress() {
+    if (wound_up_ || ending_) return;
+    const RunnerCounts& counts = runner_->counts();
+    const int leader = observer_->leader();
+    console_.progress(format_point(loop_.now()) + "  ok " + std::to_string(counts.ok) + "  fail " +
+                      std::to_string(counts.fail) + "  info " + std::to_string(counts.info) +
+                      (leader < 0 ? "" : "  leader " + plan_.layout.nodes[leader].name));
+    loop_.at(loop_.now() + seconds(1), [this] { show_progress(); });
+  }
+
+  Plan& plan_;
+  const RunFolder& folder_;
+  Console& console_;
+  RealLoop loop_;
+  HistoryWriter writer_;
+  Recorder recorder_{loop_, writer_, [this](const Error& error) { fail(error); }};
+  std::unique_ptr<Observer> observer_;
+  std::unique_ptr<HostMonitor> host_;
+  std::unique_ptr<NodeCluster> cluster_;
+  std::vector<std::unique_ptr<NemesisRun>> faults_;
+  std::unique_ptr<ScriptNemesis> script_;
+  std::unique_ptr<Runner> runner_;
+  Recorded recorded_;
+  Nanos first_signal_;
+  bool ending_ = false;    // no further operation is begun
+  bool wound_up_ = false;  // the last line of the history is about to be written
+  bool torn_down_ = false;
+  bool held_ = false;  // left running
+  bool released_ = false;
+  bool work_done_ = false;
+};
+
+LiveRun::LiveRun(Plan& plan, const RunFolder& folder, Console& console)
+    : impl_(std::make_unique<Impl>(plan, folder, console)) {}
+LiveRun::~LiveRun() = default;
+Recorded LiveRun::record() { return impl_->record(); }
+void LiveRun::hold(std::function<void()> work) { impl_->hold(std::move(work)); }
+
+}  // namespace assay
