@@ -5,9 +5,13 @@
 //   next(context)     a proposal. Asking again without taking gives the same operation (its time,
 //                     worker and pending state may follow the context): composites ask several
 //                     children and take one.
-//   taken(...)        the proposal that next() gave goes ahead; only the generator that gave it
-//                     is told.
-//   update(...)       an operation of this generator's workers has completed.
+//   taken(...)        the proposal that the last next() gave goes ahead; only the generator that
+//                     gave it is told. Its worker is occupied already.
+//   update(...)       an operation of this generator's workers has completed; its worker is free
+//                     again, under its new process if it crashed. Workers are shared, so it may be
+//                     an operation of another generator: who cares keeps track in taken().
+//
+// The caller delivers every completion that has arrived before it asks for the next operation.
 //
 // Source: the contract of jepsen.generator (op, update), with a two-step take in place of
 // persistent values.
@@ -17,6 +21,7 @@
 #include <memory>
 #include <vector>
 
+#include "checkers/history/error.h"
 #include "checkers/history/op.h"
 
 namespace assay {
@@ -32,14 +37,17 @@ class Workers {
   Workers(int clients, int lanes);
   int size() const { return static_cast<int>(state_.size()); }
   int clients() const { return clients_; }
+  bool is_client(Worker w) const { return w < clients_; }
   Process process(Worker w) const { return state_[w].process; }
   bool is_free(Worker w) const { return state_[w].free; }
-  // Of [begin, end), the one that has been free the longest; kNoWorker when all are busy.
+  // Of [begin, end), the one that has been free the longest (the first of those that never
+  // worked); kNoWorker when all are busy.
   Worker idlest(Worker begin, Worker end) const;
   bool all_free(Worker begin, Worker end) const;
 
   void occupy(Worker w);
-  // `crashed`: the operation ended as info; a client goes on as old process + clients.
+  // `crashed`: the operation ended as info; a client goes on as old process + clients. A lane stays
+  // the nemesis whatever its operations end as.
   void release(Worker w, bool crashed);
 
  private:
@@ -74,8 +82,12 @@ struct Next {
   // (ask again then) or, when workers were short, earlier (it goes ahead at once).
   Op op;
   Worker worker = kNoWorker;
-  // kPending: nothing now; ask again at this time or after the next completion.
+  // Something may be due from this time on: of kPending, with nothing now, and of kOp, when its
+  // operation is due later.
   Nanos wake = kNever;
+
+  // When to ask again, unless a completion arrives before.
+  Nanos ask_again() const { return kind == Kind::kOp && op.time < wake ? op.time : wake; }
 
   static Next done() { return {}; }
   static Next pending(Nanos wake = kNever) {
