@@ -1,5 +1,10 @@
 #include "checkers/history/time.h"
 
+#include <algorithm>
+#include <cstdint>
+
+#include "checkers/history/value.h"
+
 namespace assay {
 namespace {
 
@@ -46,7 +51,61 @@ uint64_t magnitude(Nanos t) {
   return t.count < 0 ? 0 - bits : bits;
 }
 
+struct Unit {
+  std::string_view name;
+  int64_t size;
+};
+constexpr Unit kUnits[] = {{"ns", 1},      {"us", kMicro},      {"ms", kMilli},
+                           {"s", kSecond}, {"m", 60 * kSecond}, {"h", 3600 * kSecond}};
+
+// Takes the decimal digits at the start of text off it.
+std::string_view take_digits(std::string_view& text) {
+  const size_t length = std::min(text.find_first_not_of("0123456789"), text.size());
+  const std::string_view digits = text.substr(0, length);
+  text.remove_prefix(length);
+  return digits;
+}
+
+// whole.fraction times size; false when it is not a whole number of ns, or too large.
+bool scale(std::string_view whole, std::string_view fraction, int64_t size, int64_t& count) {
+  __int128 sum = 0;
+  for (char digit : whole) {
+    sum = sum * 10 + (digit - '0') * static_cast<__int128>(size);
+    if (sum >= INT64_MAX) return false;
+  }
+  int64_t place = size;
+  for (char digit : fraction) {
+    if (digit != '0' && place % 10 != 0) return false;
+    place /= 10;
+    sum += (digit - '0') * static_cast<__int128>(place);
+  }
+  if (sum >= INT64_MAX) return false;
+  count = static_cast<int64_t>(sum);
+  return true;
+}
+
 }  // namespace
+
+Result<Nanos> parse_duration(std::string_view text) {
+  std::string_view rest = text;
+  const std::string_view whole = take_digits(rest);
+  std::string_view fraction;
+  const bool point = rest.starts_with('.');
+  if (point) {
+    rest.remove_prefix(1);
+    fraction = take_digits(rest);
+  }
+  for (const Unit& unit : kUnits) {
+    Nanos span;
+    if (rest == unit.name && !whole.empty() && point == !fraction.empty() &&
+        scale(whole, fraction, unit.size, span.count)) {
+      return span;
+    }
+  }
+  std::string found;
+  append_json_string(found, text);
+  return input_error("expected a span of time such as 30s, 500ms, 10m or 2h, found " + found);
+}
 
 std::string format_duration(Nanos t) {
   if (t == kNever) return "never";

@@ -8,6 +8,9 @@
 #include <cstdint>
 #include <limits>
 #include <string>
+#include <string_view>
+
+#include "checkers/history/error.h"
 
 namespace assay {
 
@@ -20,8 +23,14 @@ struct Nanos {
   friend constexpr Nanos operator*(Nanos a, int64_t n) { return {a.count * n}; }
   friend constexpr Nanos operator/(Nanos a, int64_t n) { return {a.count / n}; }
   friend constexpr int64_t operator/(Nanos a, Nanos b) { return a.count / b.count; }
-  Nanos& operator+=(Nanos b) { count += b.count; return *this; }
-  Nanos& operator-=(Nanos b) { count -= b.count; return *this; }
+  Nanos& operator+=(Nanos b) {
+    count += b.count;
+    return *this;
+  }
+  Nanos& operator-=(Nanos b) {
+    count -= b.count;
+    return *this;
+  }
 };
 
 inline constexpr Nanos kNever{std::numeric_limits<int64_t>::max()};
@@ -38,5 +47,9 @@ inline double to_seconds(Nanos t) { return static_cast<double>(t.count) / 1e9; }
 std::string format_duration(Nanos t);
 // A point of the run for people: "13.9 s".
 std::string format_point(Nanos t);
+
+// A span as options write it: a number, with a decimal fraction if need be, and a unit (ns, us, ms,
+// s, m, h), without a space: "30s", "500ms", "1.5h". Anything else is an input error.
+Result<Nanos> parse_duration(std::string_view text);
 
 }  // namespace assay
