@@ -1,6 +1,7 @@
 #include "results/files.h"
 
 #include <fcntl.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -86,6 +87,10 @@ Result<void> write_file(const std::string& path, std::string_view text) {
 Result<void> append_file_line(const std::string& path, std::string_view line) {
   Descriptor file(::open(path.c_str(), O_RDWR | O_APPEND | O_CREAT | O_CLOEXEC, 0644));
   if (file.get() < 0) return cannot_write(path, errno);
+  // Held until close: else another's line that is only half there looks cut off.
+  while (::flock(file.get(), LOCK_EX) != 0) {
+    if (errno != EINTR) return cannot_write(path, errno);
+  }
   std::string text = last_line_is_cut_off(file.get()) ? "\n" : "";
   text.append(line).append("\n");
   const ssize_t written = ::write(file.get(), text.data(), text.size());
