@@ -116,17 +116,7 @@ class Handler : public nlohmann::json_sax<nlohmann::json> {
     const std::string_view unexpected =
         detail.starts_with("unexpected ") ? after(detail, "unexpected ") : std::string_view();
     error_.at_end = position > text_.size();
-    if (unexpected.empty()) {  // not even a token: the column is that of the offending byte
-      const std::string_view overflow = after(exception.what(), "number overflow parsing ");
-      error_.expected = overflow.empty() ? "JSON" : "a number that a double can hold";
-      error_.found = overflow.empty() ? std::string(detail) : std::string(overflow);
-      error_.column = std::min(position, text_.size() + 1);
-      if (!overflow.empty()) {
-        error_.column = next_token() + 1;
-        error_.at_end = false;
-      }
-      return false;
-    }
+    if (unexpected.empty()) return not_a_token(position, exception.what(), detail);
     const size_t split = unexpected.find("; expected ");
     const std::string_view token = unexpected.substr(0, split);
     error_.found = token;
@@ -138,6 +128,20 @@ class Handler : public nlohmann::json_sax<nlohmann::json> {
   }
 
  private:
+  // The library's lexer stopped: the column is that of the byte where it did.
+  bool not_a_token(size_t position, std::string_view message, std::string_view detail) {
+    if (!after(message, "number overflow").empty())
+      return fail("a number that a double can hold",
+                  std::string(after(message, "number overflow parsing ")));
+    constexpr size_t kMost = 30;
+    error_.column = std::min(position, text_.size() + 1);
+    const size_t start = std::max(next_token(), error_.column - std::min(error_.column, kMost));
+    error_.expected = "JSON";
+    error_.found = std::string(detail.substr(0, detail.find("; last read"))) + " in " +
+                   quoted(text_.substr(start, error_.column - start));
+    return false;
+  }
+
   // An array or an object that is not closed yet.
   struct Frame {
     bool is_array;
