@@ -1,0 +1,131 @@
+#include "harness/plan.h"
+
+#include <gtest/gtest.h>
+
+namespace assay {
+namespace {
+
+TestSpec spec_of(std::vector<std::pair<std::string, std::string>> options) {
+  TestSpec spec;
+  for (const auto& [name, value] : options) {
+    auto set = set_option(spec, name, value);
+    EXPECT_TRUE(set.ok()) << name << ": " << set.error().message;
+  }
+  return spec;
+}
+
+std::string refusal(std::vector<std::pair<std::string, std::string>> options) {
+  auto plan = make_plan(spec_of(std::move(options)));
+  if (plan.ok()) return "accepted";
+  EXPECT_EQ(plan.error().fault, Fault::kInput);
+  return plan.error().message;
+}
+
+TEST(Plan, RefusesWhatIsNotThereAndSaysWhatIs) {
+  const struct {
+    std::vector<std::pair<std::string, std::string>> options;
+    const char* what;
+    const char* known;
+  } rows[] = {
+      {{{"target", "rift"}}, "unknown target \"rift\"", "memory"},
+      {{{"workload", "registry"}}, "unknown workload \"registry\"", "register"},
+      {{{"nemesis", "earthquake"}}, "unknown nemesis \"earthquake\"", "partition"},
+      {{{"nemesis", "kill:king"}}, "unknown shape or victim of kill \"king\"", "leader"},
+      {{{"nemesis", "partition:thirds"}},
+       "unknown shape or victim of partition \"thirds\"",
+       "halves"},
+      {{{"target", "memory"}, {"set", "memory.stale=1"}},
+       "unknown setting \"memory.stale\"",
+       "memory.stale-reads"},
+      {{{"target", "memory"}, {"set", "memory.stale-reads=often"}},
+       "memory.stale-reads: expected a whole number",
+       "often"},
+      {{{"target", "memory"}, {"nemesis", "kill"}},
+       "the nemesis \"kill\" is not possible",
+       "has no nodes"},
+      {{{"net", "host"}, {"nemesis", "partition"}},
+       "the nemesis \"partition\" is not possible",
+       "--net host"},
+      {{{"nodes", "1"}, {"nemesis", "partition"}},
+       "the nemesis \"partition\" is not possible",
+       "one node"},
+  };
+  for (const auto& row : rows) {
+    const std::string message = refusal(row.options);
+    EXPECT_NE(message.find(row.what), std::string::npos) << message;
+    EXPECT_NE(message.find(row.known), std::string::npos) << message;
+  }
+}
+
+TEST(Plan, FaultsByDefaultAreThoseThatThePowersAllow) {
+  auto here = make_plan(spec_of({}));
+  ASSERT_TRUE(here.ok()) << here.error().message;
+  EXPECT_EQ(here->faults_name(), "partition+pause+kill");
+  auto host = make_plan(spec_of({{"net", "host"}}));
+  ASSERT_TRUE(host.ok());
+  EXPECT_EQ(host->faults_name(), "pause+kill");
+  EXPECT_NE(host->not_tested.front().find("partition"), std::string::npos);
+  auto memory = make_plan(spec_of({{"target", "memory"}}));
+  ASSERT_TRUE(memory.ok());
+  EXPECT_EQ(memory->faults_name(), "none");
+}
+
+TEST(Plan, TimesFollowFromTheTimeLimit) {
+  auto plan = make_plan(spec_of({{"time-limit", "30s"}}));
+  ASSERT_TRUE(plan.ok());
+  EXPECT_EQ(plan->lead_in, seconds(3));
+  EXPECT_EQ(plan->duration, milliseconds(2500));
+  EXPECT_EQ(plan->interval, seconds(5));
+  auto longer = make_plan(spec_of({{"time-limit", "10m"}, {"fault-duration", "7s"}}));
+  ASSERT_TRUE(longer.ok());
+  EXPECT_EQ(longer->lead_in, seconds(5));
+  EXPECT_EQ(longer->interval, seconds(14));
+}
+
+TEST(Plan, WorkersFillWholeGroupsAndCoverEveryNode) {
+  const struct {
+    std::vector<std::pair<std::string, std::string>> options;
+    int concurrency;
+    int group;
+  } rows[] = {
+      {{}, 20, 10},
+      {{{"nodes", "30"}}, 30, 30},
+      {{{"concurrency", "25"}}, 30, 10},
+      {{{"concurrency", "4n"}, {"nodes", "5"}}, 20, 10},
+      {{{"concurrency", "3"}}, 3, 3},
+  };
+  for (const auto& row : rows) {
+    auto plan = make_plan(spec_of(row.options));
+    ASSERT_TRUE(plan.ok()) << plan.error().message;
+    EXPECT_EQ(plan->concurrency, row.concurrency);
+    EXPECT_EQ(plan->group_size, row.group);
+  }
+}
+
+TEST(Plan, TheHeaderSaysWhatTheCheckersNeed) {
+  auto plan = make_plan(spec_of({{"seed", "7"}, {"nodes", "3"}}));
+  ASSERT_TRUE(plan.ok());
+  const Value header = plan->header();
+  EXPECT_EQ(header.text_or("workload", ""), "register");
+  EXPECT_EQ(header.text_or("model", ""), "cas-register");
+  EXPECT_EQ(header["nodes"].as_array().size(), 3u);
+  EXPECT_EQ(header["faults"].as_array().size(), 3u);
+  EXPECT_EQ(header.int_or("seed", 0), 7);
+  EXPECT_GT(header["timing"].int_or("election_timeout_min", 0), 0);
+}
+
+TEST(Plan, CanariesAreNamed) {
+  auto plan = make_plan(spec_of(
+      {{"target", "memory"}, {"set", "memory.stale-reads=50"}, {"set", "memory.latency-us=0"}}));
+  ASSERT_TRUE(plan.ok());
+  EXPECT_EQ(plan->canaries, std::vector<std::string>{"stale-reads"});
+}
+
+TEST(Plan, ASeedThatIsNotGivenIsDrawnAndKept) {
+  auto plan = make_plan(spec_of({}));
+  ASSERT_TRUE(plan.ok());
+  EXPECT_EQ(*plan->spec.seed, plan->seed);
+}
+
+}  // namespace
+}  // namespace assay

@@ -1,0 +1,68 @@
+#include "nemesis/script.h"
+
+#include <numeric>
+
+#include "checkers/history/vocabulary.h"
+#include "nemesis/victims.h"
+
+namespace assay {
+namespace {
+
+class Nothing : public Generator {
+ public:
+  Next next(const Context&) override { return Next::done(); }
+  void taken(const Context&, const Next&) override {}
+};
+
+}  // namespace
+
+Gen ScriptNemesis::schedule() { return std::make_unique<Nothing>(); }
+
+int ScriptNemesis::node(std::string_view name) const {
+  for (const NodeInfo& node : cluster_.nodes()) {
+    if (node.name == name) return node.index;
+  }
+  return -1;
+}
+
+void ScriptNemesis::invoke(const Op& op, std::function<void(Op)> done) {
+  const std::string_view started = started_fault(op.f);
+  if (started == "partition") return cut(op, std::move(done));
+  if (op.f == stop_of("partition")) {
+    cuts_.clear();
+    cluster_.heal_cuts([op, done = std::move(done)](const Result<Effect>& seen) {
+      done(fault_stopped(op, seen));
+    });
+    return;
+  }
+  on_process(op, !started.empty(), std::move(done));
+}
+
+void ScriptNemesis::cut(const Op& op, std::function<void(Op)> done) {
+  const Cut added{node(op.value.text_or("from", "")), node(op.value.text_or("to", ""))};
+  ASSAY_CHECK(added.from >= 0 && added.to >= 0, "the plan checks a script's nodes");
+  cuts_.push_back(added);
+  cluster_.cut(cuts_, [this, op, added, done = std::move(done)](const Result<Effect>& seen) {
+    done(fault_started(op, cluster_, {added.to}, {added}, seen));
+  });
+}
+
+void ScriptNemesis::on_process(const Op& op, bool begin, std::function<void(Op)> done) {
+  const bool kill = op.f == start_of("kill") || op.f == stop_of("kill");
+  const Power power = [this, kill, begin](int node, Callback<Effect> seen) {
+    if (kill)
+      return begin ? cluster_.kill(node, std::move(seen)) : cluster_.start(node, std::move(seen));
+    begin ? cluster_.pause(node, std::move(seen)) : cluster_.resume(node, std::move(seen));
+  };
+  std::vector<int> nodes{node(op.value.text_or("node", ""))};
+  if (nodes[0] < 0) {
+    nodes.resize(cluster_.nodes().size());
+    std::iota(nodes.begin(), nodes.end(), 0);
+  }
+  on_each(nodes, power,
+          [this, op, begin, nodes, done = std::move(done)](const Result<Effect>& seen) {
+            done(begin ? fault_started(op, cluster_, nodes, {}, seen) : fault_stopped(op, seen));
+          });
+}
+
+}  // namespace assay

@@ -1,0 +1,29 @@
+// ScriptNemesis: executes the faults that a script names one by one, on the nodes that it names.
+//
+// The operations are those of the vocabulary, with the victims in the invocation's value:
+//   start-partition {"from","to"} adds one directed cut; stop-partition {} heals all cuts
+//   start-kill, stop-kill, start-pause, stop-pause {"node"}; a stop without node is for all nodes
+#pragma once
+
+#include <vector>
+
+#include "nemesis/nemesis.h"
+
+namespace assay {
+
+class ScriptNemesis : public NemesisRun {
+ public:
+  explicit ScriptNemesis(Cluster& cluster) : cluster_(cluster) {}
+  Gen schedule() override;  // nothing: the script has its own
+  void invoke(const Op& op, std::function<void(Op)> done) override;
+
+ private:
+  int node(std::string_view name) const;  // -1: none of that name
+  void cut(const Op& op, std::function<void(Op)> done);
+  void on_process(const Op& op, bool begin, std::function<void(Op)> done);
+
+  Cluster& cluster_;
+  std::vector<Cut> cuts_;
+};
+
+}  // namespace assay
