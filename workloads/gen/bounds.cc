@@ -32,11 +32,9 @@ class TimeLimit final : public Generator {
 
   Next next(const Context& context) override {
     if (end_ == kNever) end_ = context.now + span_;
-    if (context.now >= end_) return Next::done();
-    Next next = gen_->next(context);
-    if (next.kind == Next::Kind::kOp && next.op.time >= end_) {
-      next = Next::pending(next.wake);
-    }
+    Next next = context.now >= end_ ? Next::done() : gen_->next(context);
+    if (next.kind == Next::Kind::kDone) return next;
+    if (next.kind == Next::Kind::kOp && next.op.time >= end_) next = Next::pending(next.wake);
     next.wake = std::min(next.wake, end_);
     return next;
   }

@@ -53,14 +53,10 @@ class Any final : public Generator {
   explicit Any(std::vector<Gen> gens) : gens_(std::move(gens)) {}
 
   Next next(const Context& context) override {
-    Soonest soonest;
+    if (gens_.empty()) return Next::done();
     const int count = static_cast<int>(gens_.size());
-    for (int i = 0; i < count; ++i) {
-      const int child = (turn_ + i) % count;
-      soonest.offer(gens_[child]->next(context), child);
-    }
-    chosen_ = soonest.child();
-    return soonest.take();
+    return soonest(count, turn_ % count, Fairness::kAskAll, context.now, chosen_,
+                   [&](int child) { return gens_[child]->next(context); });
   }
   void taken(const Context& context, const Next& next) override {
     turn_ = chosen_ + 1;
@@ -73,7 +69,7 @@ class Any final : public Generator {
  private:
   std::vector<Gen> gens_;
   int turn_ = 0;  // who is asked first
-  int chosen_ = Soonest::kNone;
+  int chosen_ = 0;
 };
 
 // Children with workers of their own. The one whose worker has been idle the longest goes first,
@@ -86,16 +82,11 @@ class Reserve final : public Generator {
   }
 
   Next next(const Context& context) override {
-    Soonest soonest;
     const Worker idlest = context.idlest();
-    const int count = static_cast<int>(children_.size());
     const int first = idlest == kNoWorker ? 0 : child_of(context, idlest);
-    for (int i = 0; i < count && !soonest.due(context.now); ++i) {
-      const int child = (first + i) % count;
-      soonest.offer(children_[child].gen->next(share_of(context, child)), child);
-    }
-    chosen_ = soonest.child();
-    return soonest.take();
+    return soonest(static_cast<int>(children_.size()), first, Fairness::kFirstIfDue, context.now,
+                   chosen_,
+                   [&](int child) { return children_[child].gen->next(share_of(context, child)); });
   }
   void taken(const Context& context, const Next& next) override {
     children_[chosen_].gen->taken(share_of(context, chosen_), next);
@@ -124,7 +115,7 @@ class Reserve final : public Generator {
   }
 
   std::vector<Reserved> children_;  // the last one: the rest
-  int chosen_ = Soonest::kNone;
+  int chosen_ = 0;
 };
 
 class OnWorkers final : public Generator {
@@ -153,14 +144,13 @@ class EachWorker final : public Generator {
       : make_(std::move(make)), renew_(renew) {}
 
   Next next(const Context& context) override {
+    if (context.begin == context.end) return Next::done();
     slots_.resize(static_cast<size_t>(context.workers->size()));
-    Soonest soonest;
     const Worker idlest = context.idlest();
-    if (idlest != kNoWorker) offer(soonest, context, idlest);
-    for (Worker w = context.begin; w < context.end && !soonest.due(context.now); ++w) {
-      if (w != idlest) offer(soonest, context, w);
-    }
-    return soonest.take();
+    const int first = idlest == kNoWorker ? 0 : idlest - context.begin;
+    int chosen = 0;  // the operation names its worker
+    return soonest(context.end - context.begin, first, Fairness::kFirstIfDue, context.now, chosen,
+                   [&](int child) { return ask(context, context.begin + child); });
   }
   void taken(const Context& context, const Next& next) override {
     const Worker w = next.worker;
@@ -177,15 +167,12 @@ class EachWorker final : public Generator {
     Process process;
   };
 
-  void offer(Soonest& soonest, const Context& context, Worker w) {
-    if (!context.workers->is_free(w)) {
-      soonest.note_busy();
-      return;
-    }
+  Next ask(const Context& context, Worker w) {
+    if (!context.workers->is_free(w)) return Next::pending();
     Slot& slot = slots_[w];
     const Process process = context.workers->process(w);
     if (!slot.gen || (renew_ && slot.process != process)) slot = {make_(w, process), process};
-    soonest.offer(slot.gen->next(context.within(w, w + 1)), w);
+    return slot.gen->next(context.within(w, w + 1));
   }
 
   std::function<Gen(Worker, Process)> make_;

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "workloads/gen/soonest.h"
+
 namespace assay::gen {
 
 ConcurrentKeys::ConcurrentKeys(KeysOptions options, Rng rng, KeyGenerator make)
@@ -25,17 +27,12 @@ void ConcurrentKeys::set_up(const Context& context) {
 
 Next ConcurrentKeys::next(const Context& context) {
   if (groups_.empty()) set_up(context);
-  Soonest soonest;
-  const Worker idlest = context.idlest();
-  const int count = static_cast<int>(groups_.size());
   // The group of the worker that has been idle the longest goes first: no group starves.
+  const Worker idlest = context.idlest();
   const int first = idlest == kNoWorker ? 0 : group_of(context, idlest);
-  for (int i = 0; i < count && !soonest.due(context.now); ++i) {
-    const int group = (first + i) % count;
-    soonest.offer(next_of(groups_[group], share_of(context, group)), group);
-  }
-  chosen_ = soonest.child();
-  return soonest.take();
+  return soonest(static_cast<int>(groups_.size()), first, Fairness::kFirstIfDue, context.now,
+                 chosen_,
+                 [&](int group) { return next_of(groups_[group], share_of(context, group)); });
 }
 
 Next ConcurrentKeys::next_of(Group& group, const Context& share) {

@@ -16,7 +16,6 @@
 
 #include "checkers/history/rng.h"
 #include "workloads/gen/generator.h"
-#include "workloads/gen/soonest.h"
 
 namespace assay::gen {
 
@@ -71,7 +70,7 @@ class ConcurrentKeys final : public Generator {
   std::vector<Group> groups_;
   std::vector<int64_t> key_number_of_worker_;  // whose operation it runs or ran last
   int64_t keys_begun_ = 0;
-  int chosen_ = Soonest::kNone;
+  int chosen_ = 0;  // the group whose operation was proposed last
 };
 
 }  // namespace assay::gen

@@ -1,4 +1,4 @@
-// Soonest: how a composite chooses among its children. Private to workloads/gen.
+// How a composite chooses among its children. Private to workloads/gen.
 #pragma once
 
 #include <algorithm>
@@ -8,44 +8,34 @@
 
 namespace assay::gen {
 
-// Collects the children's answers and keeps the operation that is due first; among equals the
-// one offered first.
-class Soonest {
- public:
-  static constexpr int kNone = -1;
-
-  void offer(Next&& next, int child) {
-    if (next.kind == Next::Kind::kDone) return;
-    all_done_ = false;
-    if (next.kind == Next::Kind::kPending) {
-      wake_ = std::min(wake_, next.wake);
-      return;
-    }
-    wake_ = std::min(wake_, next.wake);
-    if (child_ == kNone || next.op.time < best_.op.time) {
-      best_ = std::move(next);
-      child_ = child;
-    }
-  }
-  // A child that was not asked because it can have nothing now: all its workers are busy.
-  void note_busy() { all_done_ = false; }
-
-  bool due(Nanos now) const { return child_ != kNone && best_.op.time <= now; }
-  int child() const { return child_; }
-  // The answer of the composite; call it last.
-  Next take() {
-    if (child_ != kNone) {
-      best_.wake = std::min(best_.wake, wake_);
-      return std::move(best_);
-    }
-    return all_done_ ? Next::done() : Next::pending(wake_);
-  }
-
- private:
-  Next best_;
-  int child_ = kNone;
-  Nanos wake_ = kNever;
-  bool all_done_ = true;
+enum class Fairness : uint8_t {
+  kAskAll,      // the first that is due, whoever it is
+  kFirstIfDue,  // the first one asked is the fair choice: nobody else is asked when it is due
 };
+
+// Asks children 0 to count-1, beginning with `first`, for their answers: Next ask(int child). Gives
+// the operation that is due first, among equals that of the child asked first, and sets `chosen`
+// to its child; pending when none has any, done when all are done.
+template <typename Ask>
+Next soonest(int count, int first, Fairness fairness, Nanos now, int& chosen, Ask ask) {
+  chosen = first;
+  Next best = ask(first);
+  for (int i = 1; i < count; ++i) {
+    const bool have = best.kind == Next::Kind::kOp;
+    if (have && fairness == Fairness::kFirstIfDue && best.op.time <= now) break;
+    const int child = (first + i) % count;
+    Next next = ask(child);
+    if (next.kind == Next::Kind::kDone) continue;
+    const Nanos wake = std::min(best.wake, next.wake);
+    if (next.kind == Next::Kind::kOp && (!have || next.op.time < best.op.time)) {
+      best = std::move(next);
+      chosen = child;
+    } else if (!have) {
+      best.kind = Next::Kind::kPending;
+    }
+    best.wake = wake;
+  }
+  return best;
+}
 
 }  // namespace assay::gen
