@@ -364,8 +364,6 @@ Value spec_to_value(const TestSpec& spec) {
     members.emplace_back(Symbol(underscored(name)), std::move(value));
   };
   const auto time = [&](const char* name, Nanos t) { put(name, exact(t)); };
-  put("format", "assay-spec");
-  put("version", 1);
   put("target", spec.target);
   put("workload", spec.workload);
   if (spec.nemesis) put("nemesis", nemesis_text(*spec.nemesis));

@@ -60,7 +60,7 @@ bool is_option(const std::string& name);
 Result<void> read_spec(const std::string& path, TestSpec& spec);
 Result<void> parse_spec(const std::string& text, const std::string& name, TestSpec& spec);
 
-// The file form; read_spec of it gives the same spec.
+// The file form, but for format and version; read_spec of it gives the same spec.
 Value spec_to_value(const TestSpec& spec);
 
 }  // namespace assay

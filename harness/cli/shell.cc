@@ -94,10 +94,7 @@ int run_in(const fs::path& process, const std::vector<std::string>& command) {
 int shell_verb(const ShellArgs& args) {
   auto folder = RunFolder::open(args.run, std::string(kDefaultRuns));
   if (!folder) return fail(folder.error());
-  auto spec = folder->read_spec();
-  if (!spec) return fail(spec.error());
-  const std::string run((*spec)["run"].text_or("id", folder->name()));
-  auto agent = find_agent(run, args.node);
+  auto agent = find_agent(folder->name(), args.node);
   if (!agent) return fail(agent.error());
   std::vector<std::string> command = args.command;
   const char* shell = std::getenv("SHELL");

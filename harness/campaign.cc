@@ -1,0 +1,201 @@
+#include "harness/campaign.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <spawn.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+
+#include "checkers/history/value.h"
+#include "results/json_text.h"
+
+extern char** environ;
+
+namespace assay {
+namespace {
+
+volatile sig_atomic_t interrupted = 0;
+void on_signal(int) { interrupted = 1; }
+
+// SIGINT and SIGTERM are noted while it lives; the runs hear them by themselves.
+class SignalsNoted {
+ public:
+  SignalsNoted() {
+    interrupted = 0;
+    struct sigaction action {};
+    action.sa_handler = on_signal;
+    ::sigaction(SIGINT, &action, &old_[0]);
+    ::sigaction(SIGTERM, &action, &old_[1]);
+  }
+  ~SignalsNoted() {
+    ::sigaction(SIGINT, &old_[0], nullptr);
+    ::sigaction(SIGTERM, &old_[1], nullptr);
+  }
+
+ private:
+  struct sigaction old_[2]{};
+};
+
+struct Child {
+  std::string label;
+  pid_t pid = -1;
+  int output = -1;
+  std::string text;  // of its standard output: one JSON object
+};
+
+Result<Child> start(const Campaign::Run& run) {
+  std::vector<std::string> words{"assay"};
+  words.insert(words.end(), run.arguments.begin(), run.arguments.end());
+  words.insert(words.end(), {"--json", "-q"});
+  std::vector<char*> argv;
+  for (std::string& word : words) argv.push_back(word.data());
+  argv.push_back(nullptr);
+
+  int ends[2];
+  if (::pipe2(ends, O_CLOEXEC) != 0)
+    return environment_error(std::string("pipe: ") + std::strerror(errno));
+  posix_spawn_file_actions_t actions;
+  posix_spawn_file_actions_init(&actions);
+  posix_spawn_file_actions_adddup2(&actions, ends[1], STDOUT_FILENO);
+  posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, "/dev/null", O_WRONLY, 0);
+  Child child;
+  child.label = run.label;
+  child.output = ends[0];
+  const int error =
+      ::posix_spawn(&child.pid, "/proc/self/exe", &actions, nullptr, argv.data(), environ);
+  posix_spawn_file_actions_destroy(&actions);
+  ::close(ends[1]);
+  if (error == 0) return child;
+  ::close(ends[0]);
+  return environment_error(std::string("cannot start a run: ") + std::strerror(error));
+}
+
+// Reads what there is; false at the end of its output.
+bool read_some(Child& child) {
+  char block[1 << 16];
+  const ssize_t size = ::read(child.output, block, sizeof block);
+  if (size > 0) child.text.append(block, static_cast<size_t>(size));
+  return size > 0 || (size < 0 && errno == EINTR);
+}
+
+ExitCode wait_for(Child& child) {
+  ::close(child.output);
+  int status = 0;
+  while (::waitpid(child.pid, &status, 0) < 0 && errno == EINTR) {
+  }
+  return WIFEXITED(status) ? static_cast<ExitCode>(WEXITSTATUS(status)) : kExitHarness;
+}
+
+// "seed 7    VALID        20,412 ok 312 fail 57 info   why   results/runs/…"
+std::string line_of(const Child& child, ExitCode code, const Value& result) {
+  std::string word(word_of(code));
+  if (code == kExitValid || code == kExitUnexpected) word = result.text_or("verdict", word);
+  std::string line =
+      child.label + std::string(child.label.size() < 10 ? 10 - child.label.size() : 1, ' ');
+  for (char& c : word) c = static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
+  line += word + std::string(word.size() < 12 ? 12 - word.size() : 1, ' ');
+  const Value& operations = result["operations"];
+  if (operations.is_object()) {
+    line += std::to_string(operations.int_or("ok", 0)) + " ok " +
+            std::to_string(operations.int_or("fail", 0)) + " fail " +
+            std::to_string(operations.int_or("info", 0)) + " info  ";
+  }
+  line += std::string(result.text_or("reason", "no result: run it alone to see why"));
+  if (code != kExitValid) line += "  " + std::string(result.text_or("run_folder", ""));
+  return line;
+}
+
+class Running {
+ public:
+  Running(const Campaign& campaign, Console& console) : campaign_(campaign), console_(console) {}
+
+  CampaignResult run() {
+    const SignalsNoted noted;
+    while (true) {
+      while (may_start()) begin();
+      if (children_.empty()) break;
+      await_output();
+    }
+    if (interrupted) result_.worst = worse(result_.worst, kExitInterrupted);
+    summarise();
+    return result_;
+  }
+
+ private:
+  bool may_start() const {
+    return next_ < campaign_.runs.size() && !stopped_ && !interrupted &&
+           children_.size() < static_cast<size_t>(campaign_.jobs);
+  }
+
+  void begin() {
+    auto child = start(campaign_.runs[next_++]);
+    if (child) {
+      children_.push_back(std::move(*child));
+      return;
+    }
+    console_.note("assay: " + child.error().message);
+    result_.worst = worse(result_.worst, kExitHarness);
+    stopped_ = true;
+  }
+
+  void await_output() {
+    std::vector<pollfd> waits;
+    for (const Child& child : children_) waits.push_back({child.output, POLLIN, 0});
+    if (::poll(waits.data(), waits.size(), 1000) <= 0) return;
+    for (size_t i = waits.size(); i-- > 0;) {
+      if (waits[i].revents == 0 || read_some(children_[i])) continue;
+      Child child = std::move(children_[i]);
+      children_.erase(children_.begin() + static_cast<ptrdiff_t>(i));
+      finish(child);
+    }
+  }
+
+  void finish(Child& child) {
+    const ExitCode code = wait_for(child);
+    auto result = parse_json(child.text, child.label);
+    const Value value = result ? *result : Value();
+    const std::string word(value.text_or("verdict", word_of(code)));
+    ++result_.finished;
+    ++result_.words[word];
+    result_.worst = worse(result_.worst, code);
+    if (campaign_.stop_on && word == *campaign_.stop_on) stopped_ = true;
+    if (code == kExitBadInput) stopped_ = true;
+    console_.say(line_of(child, code, value));
+    if (console_.json()) results_.push_back(value);
+  }
+
+  void summarise() {
+    std::string summary = std::to_string(result_.finished) + " of " +
+                          std::to_string(campaign_.runs.size()) + " runs:";
+    for (const auto& [word, count] : result_.words)
+      summary += " " + std::to_string(count) + " " + word;
+    console_.say(summary);
+    if (!console_.json()) return;
+    Value::Object words;
+    for (const auto& [word, count] : result_.words) words.emplace_back(Symbol(word), Value(count));
+    const Value all = Value::object({{Symbol("exit_code"), Value(static_cast<int>(result_.worst))},
+                                     {Symbol("verdicts"), Value::object(std::move(words))},
+                                     {Symbol("runs"), Value::array(std::move(results_))}});
+    std::fputs(pretty_json(all).c_str(), stdout);
+  }
+
+  const Campaign& campaign_;
+  Console& console_;
+  std::vector<Child> children_;
+  size_t next_ = 0;
+  bool stopped_ = false;
+  CampaignResult result_;
+  Value::Array results_;
+};
+
+}  // namespace
+
+CampaignResult run_campaign(const Campaign& campaign, Console& console) {
+  return Running(campaign, console).run();
+}
+
+}  // namespace assay

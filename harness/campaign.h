@@ -1,0 +1,34 @@
+// Campaign: many runs, each in a process of its own (`assay run …` of this program), so that no run
+// can disturb another or bring the others down. A line per run, and a summary.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "harness/console.h"
+#include "harness/exit_code.h"
+
+namespace assay {
+
+struct Campaign {
+  struct Run {
+    std::string label;                   // "seed 7"
+    std::vector<std::string> arguments;  // of this program
+  };
+  std::vector<Run> runs;
+  int jobs = 1;                        // at once
+  std::optional<std::string> stop_on;  // a verdict's word: no further run is started
+};
+
+struct CampaignResult {
+  ExitCode worst = kExitValid;
+  int finished = 0;
+  std::map<std::string, int> words;  // verdict -> runs
+};
+
+// Ends early, and as interrupted, on SIGINT or SIGTERM, which the runs get as well.
+CampaignResult run_campaign(const Campaign& campaign, Console& console);
+
+}  // namespace assay

@@ -1,0 +1,144 @@
+#include "harness/checking.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <charconv>
+#include <chrono>
+#include <thread>
+
+#include "checkers/history/history_io.h"
+
+namespace assay {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+Nanos since(Clock::time_point start) {
+  return Nanos{std::chrono::duration_cast<std::chrono::nanoseconds>(Clock::now() - start).count()};
+}
+
+uint64_t most_of_memory() {
+  const auto pages = static_cast<uint64_t>(::sysconf(_SC_PHYS_PAGES));
+  return pages * static_cast<uint64_t>(::sysconf(_SC_PAGESIZE)) / 10 * 8;
+}
+
+void apply(const Conventions& conventions, HistoryHeader& header) {
+  if (conventions.model) header.model = *conventions.model;
+  if (conventions.initial) header.initial = *conventions.initial;
+  if (conventions.failed_cas_observes)
+    header.failed_cas_observes = *conventions.failed_cas_observes;
+  if (conventions.null_read_is_value) header.null_read_is_value = *conventions.null_read_is_value;
+}
+
+Op invocation_of(const Operation& operation) {
+  Op op;
+  op.index = operation.invoke_index();
+  op.time = operation.invoke_time();
+  op.process = operation.process();
+  op.f = operation.f();
+  op.key = operation.key();
+  op.value = operation.argument();
+  op.node = operation.node();
+  op.expected = operation.expected();
+  op.scheduled = operation.scheduled();
+  op.extra = operation.invoke_extra();
+  return op;
+}
+
+Op completion_of(const Operation& operation) {
+  Op op = complete(invocation_of(operation), operation.type());
+  op.index = operation.return_index();
+  op.time = operation.return_time();
+  op.value = operation.result();
+  op.revision = operation.revision();
+  op.at = operation.at();
+  op.expected = Token();
+  op.scheduled = Nanos{-1};
+  op.extra = operation.return_extra();
+  if (!operation.error_class().empty()) {
+    op.error = OpError{operation.error_class(), std::string(operation.error_text()),
+                       operation.error_current()};
+  }
+  return op;
+}
+
+// The operations on one key, and everything that is not a client's.
+Result<History> only_key(const History& history, Symbol key) {
+  std::vector<std::pair<Position, Op>> lines;
+  for (size_t i = 0; i < history.size(); ++i) {
+    const Operation operation = history[i];
+    if (operation.key() != key) continue;
+    lines.emplace_back(operation.invoke_position(), invocation_of(operation));
+    if (operation.return_position() != kOpen)
+      lines.emplace_back(operation.return_position(), completion_of(operation));
+  }
+  if (lines.empty())
+    return input_error("the history has no operation on the key \"" + std::string(key.text()) +
+                       "\"");
+  for (const NemesisOp& op : history.nemesis()) {
+    lines.emplace_back(op.invoke_position, op.invocation);
+    if (op.return_position != kOpen) lines.emplace_back(op.return_position, op.completion);
+  }
+  for (const Observation& observation : history.observations())
+    lines.emplace_back(observation.position, observation.op);
+  std::sort(lines.begin(), lines.end(),
+            [](const auto& a, const auto& b) { return a.first < b.first; });
+  HistoryBuilder builder;
+  builder.set_header(history.header());
+  for (const auto& [position, line] : lines) {
+    if (auto added = builder.add(line); !added) return added.error();
+  }
+  return builder.build();
+}
+
+}  // namespace
+
+Result<uint64_t> parse_size(const std::string& text) {
+  uint64_t number = 0;
+  const char* end = text.data() + text.size();
+  const auto [stop, error] = std::from_chars(text.data(), end, number);
+  const std::string_view unit(stop, end);
+  const std::pair<std::string_view, int> units[] = {
+      {"", 0}, {"K", 10}, {"M", 20}, {"G", 30}, {"T", 40}};
+  for (const auto& [name, shift] : units) {
+    if (error == std::errc() && number > 0 && unit == name && number <= (UINT64_MAX >> shift))
+      return number << shift;
+  }
+  return input_error("--memory: expected a size such as 8G or 512M, found \"" + text + "\"");
+}
+
+Result<Checked> check_file(const std::string& path, const Conventions& conventions,
+                           const CheckLimits& limits) {
+  Checked checked;
+  const auto start = Clock::now();
+  Budget budget;
+  budget.memory_bytes = limits.memory_bytes ? limits.memory_bytes : most_of_memory();
+  budget.jobs = limits.jobs ? limits.jobs
+                            : std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
+  auto history = read_history(path, {.memory_bytes_max = budget.memory_bytes});
+  if (!history) return history.error();
+  apply(conventions, history->mutable_header());
+  if (conventions.key) {
+    history = only_key(*history, Symbol(*conventions.key));
+    if (!history) return history.error();
+  }
+  checked.history = std::move(*history);
+  checked.read_time = since(start);
+
+  const auto read = Clock::now();
+  budget.exhausted = [read, &limits] {
+    return since(read) >= limits.time || (limits.interrupted && limits.interrupted->load());
+  };
+  const auto& named =
+      conventions.checkers.empty() ? checked.history.header().checkers : conventions.checkers;
+  auto verdict = check_history(checked.history, named, budget);
+  if (!verdict) {
+    return Error{path + ": " + verdict.error().message, verdict.error().fault};
+  }
+  checked.verdict = std::move(*verdict);
+  checked.check_time = since(read);
+  return checked;
+}
+
+}  // namespace assay

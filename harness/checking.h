@@ -1,0 +1,45 @@
+// Checking a recorded history: what `assay check` and the end of every run share.
+#pragma once
+
+#include <atomic>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "checkers/checker.h"
+#include "checkers/history/history.h"
+
+namespace assay {
+
+// What `assay check` may say over the history's own header.
+struct Conventions {
+  std::optional<std::string> model;
+  std::optional<Value> initial;
+  std::optional<bool> failed_cas_observes;
+  std::optional<bool> null_read_is_value;
+  std::optional<std::string> key;     // only this one
+  std::vector<std::string> checkers;  // empty: the header's, else all that apply
+};
+
+struct CheckLimits {
+  Nanos time = seconds(60);
+  uint64_t memory_bytes = 0;  // 0: 80 % of RAM
+  int jobs = 0;               // 0: as many as CPUs
+  const std::atomic<bool>* interrupted = nullptr;
+};
+
+struct Checked {
+  History history;
+  Verdict verdict;
+  Nanos read_time;
+  Nanos check_time;
+};
+
+// Reads the file ("-": standard input) and checks it. Errors are those of the file (254).
+Result<Checked> check_file(const std::string& path, const Conventions& conventions,
+                           const CheckLimits& limits);
+
+// "8G", "512M", "100000": bytes.
+Result<uint64_t> parse_size(const std::string& text);
+
+}  // namespace assay

@@ -1,0 +1,137 @@
+#include <csignal>
+#include <filesystem>
+
+#include "checkers/history/history_io.h"
+#include "harness/checking.h"
+#include "harness/cli/verbs.h"
+#include "harness/console.h"
+#include "harness/render.h"
+#include "results/files.h"
+
+namespace assay {
+namespace {
+
+std::atomic<bool> interrupted = false;
+
+Result<Conventions> conventions_of(const CheckArgs& args) {
+  Conventions conventions;
+  conventions.model = args.model;
+  conventions.key = args.key;
+  conventions.checkers = args.checkers;
+  if (args.failed_cas) conventions.failed_cas_observes = *args.failed_cas == "observe";
+  if (args.null_read) conventions.null_read_is_value = *args.null_read == "value";
+  if (args.initial) {
+    auto value = parse_value(*args.initial);
+    if (!value) return input_error("--initial: " + value.error().message);
+    conventions.initial = std::move(*value);
+  }
+  return conventions;
+}
+
+Result<CheckLimits> limits_of(const CheckArgs& args) {
+  CheckLimits limits;
+  limits.jobs = args.jobs;
+  limits.interrupted = &interrupted;
+  auto time = parse_duration(args.budget);
+  if (!time) return input_error("--budget: " + time.error().message);
+  limits.time = *time;
+  if (!args.memory.empty()) {
+    auto size = parse_size(args.memory);
+    if (!size) return size.error();
+    limits.memory_bytes = *size;
+  }
+  return limits;
+}
+
+// A run folder, when PATH is one; a history file or "-" otherwise.
+Result<std::optional<RunFolder>> folder_of(const std::string& path) {
+  if (path == "-" || std::filesystem::is_regular_file(path)) return std::optional<RunFolder>();
+  auto folder = RunFolder::open(path, std::string(kDefaultRuns));
+  if (!folder) return folder.error();
+  return std::optional<RunFolder>(std::move(*folder));
+}
+
+}  // namespace
+
+int check_verb(const CheckArgs& args) {
+  auto conventions = conventions_of(args);
+  if (!conventions) return fail(conventions.error());
+  auto limits = limits_of(args);
+  if (!limits) return fail(limits.error());
+  TestSpec expectations;
+  if (args.expect) {
+    if (auto set = set_option(expectations, "expect", *args.expect); !set) return fail(set.error());
+  }
+  auto folder = folder_of(args.path);
+  if (!folder) return fail(folder.error());
+
+  std::signal(SIGINT, [](int) { interrupted = true; });
+  std::signal(SIGTERM, [](int) { interrupted = true; });
+  auto checked = check_file(*folder ? (*folder)->history_path() : args.path, *conventions, *limits);
+  if (!checked) return fail(checked.error());
+
+  RunInfo info;
+  if (*folder) {
+    if (auto spec = (*folder)->read_spec()) take_spec(*spec, info);
+    info.folder = (*folder)->path();
+    info.rerun = "assay rerun " + info.folder;
+    if (auto written = (*folder)->write_verdict(checked->verdict, checked->history); !written)
+      return fail(written.error());
+    collect_logs(**folder, checked->history, checked->verdict, info);
+  }
+  info.assay_version = ASSAY_VERSION;
+  info.read_time = checked->read_time;
+  info.check_time = checked->check_time;
+  info.interrupted = interrupted;
+  std::string mismatch;
+  ExitCode code = expected_exit_code(
+      checked->verdict, {expectations.expect.begin(), expectations.expect.end()}, &mismatch);
+  if (interrupted && code != kExitInvalid) code = kExitInterrupted;
+  info.as_expected = mismatch.empty();
+  if (args.expect) info.expected = *args.expect;
+
+  const Report report(checked->history, checked->verdict, info);
+  Console console(
+      {.json = args.voice.json, .verbosity = args.voice.verbosity, .color = args.voice.color});
+  for (const std::string& warning : checked->history.warnings())
+    console.note("warning: " + warning);
+  console.say(text_report(report, {.color = console.color()}));
+  if (!mismatch.empty()) console.say(mismatch);
+  if (args.voice.json) std::fputs(json_report(report).c_str(), stdout);
+  return code;
+}
+
+int report_verb(const ReportArgs& args) {
+  auto folder = RunFolder::open(args.run, std::string(kDefaultRuns));
+  if (!folder) return fail(folder.error());
+  auto history = read_history(folder->history_path());
+  if (!history) return fail(history.error());
+  auto verdict = folder->read_verdict();
+  if (!verdict) return fail(verdict.error());
+  RunInfo info;
+  auto spec = folder->read_spec();
+  if (!spec) return fail(spec.error());
+  take_spec(*spec, info);
+  info.folder = folder->path();
+  info.rerun = "assay rerun " + info.folder;
+  collect_logs(*folder, *history, *verdict, info);
+  const Report report(*history, *verdict, info);
+
+  std::string text, file;
+  if (args.form == "json") text = json_report(report);
+  for (const Form& form : all_forms()) {
+    if (args.form != form.name) continue;
+    text = form.render(report);
+    file = folder->file(form.file);
+  }
+  if (!args.out.empty()) file = args.out;
+  if (file.empty() || file == "-") {
+    std::fputs(text.c_str(), stdout);
+    return kExitValid;
+  }
+  if (auto written = write_file(file, text); !written) return fail(written.error());
+  std::printf("%s\n", file.c_str());
+  return kExitValid;
+}
+
+}  // namespace assay

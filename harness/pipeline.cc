@@ -1,0 +1,75 @@
+#include "harness/pipeline.h"
+
+#include <ctime>
+
+#include "harness/checking.h"
+#include "harness/conclude.h"
+#include "harness/describe.h"
+#include "harness/run/live_run.h"
+#include "results/store.h"
+#include "targets/node/private_net.h"
+
+namespace assay {
+namespace {
+
+// History -> Verdict. A run that ended early is judged as far as it went; a harness that failed
+// makes no statement about the store.
+Judged judge(const Plan& plan, const RunFolder& folder, const Recorded& recorded) {
+  CheckLimits limits;
+  if (recorded.interrupted) limits.time = seconds(2);
+  auto checked = check_file(folder.history_path(), {}, limits);
+  Judged judged;
+  if (recorded.failure) judged.failure = recorded.failure->message;
+  if (!checked) {  // our own file: whatever is wrong with it is our fault
+    if (judged.failure.empty()) judged.failure = checked.error().message;
+    judged.verdict = undecided(judged.failure);
+    return judged;
+  }
+  judged.checked = std::move(*checked);
+  judged.verdict =
+      recorded.failure ? undecided(judged.failure) : std::move(judged.checked->verdict);
+  if (recorded.past_deadline) {
+    judged.verdict.add(
+        undecided("the run was cut off at its deadline of " + format_duration(plan.spec.deadline)));
+  }
+  return judged;
+}
+
+ExitCode failed(const Error& error, Console& console) {
+  console.note("assay: " + error.message);
+  return exit_code(error);
+}
+
+}  // namespace
+
+ExitCode run_pipeline(Plan& plan, const std::string& command_line, Console& console) {
+  const std::time_t now = std::time(nullptr);
+  auto folder = RunFolder::create(
+      plan.spec.out, {plan.spec.target, plan.spec.workload, plan.faults_name(), plan.seed}, now);
+  if (!folder) return failed(folder.error(), console);
+  console.log_to(folder->log_path());
+
+  RunInfo info = describe(plan, *folder, command_line, now);
+  if (auto written = folder->write_spec(spec_file(info)); !written)
+    return failed(written.error(), console);
+  console.note("seed " + std::to_string(plan.seed) + ", run folder " + folder->path());
+
+  if (!plan.in_process && plan.spec.net == NetMode::kPrivate) {
+    if (auto entered = enter_private_world(folder->name()); !entered)
+      return failed(entered.error(), console);
+  }
+
+  LiveRun live(plan, *folder, console);
+  const Recorded recorded = live.record();
+
+  ExitCode code = kExitHarness;
+  const auto finish = [&] {
+    code = conclude(plan, *folder, recorded, judge(plan, *folder, recorded), info, console);
+  };
+  const bool stays =
+      plan.spec.leave_running && !plan.in_process && !recorded.failure && !recorded.interrupted;
+  stays ? live.hold(finish) : finish();
+  return code;
+}
+
+}  // namespace assay
