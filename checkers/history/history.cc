@@ -406,6 +406,7 @@ struct HistoryBuilder::Pairing {
   std::unordered_set<uint32_t, ValueHash, ValueEqual> composites;
   Symbol last_f;
   uint16_t last_f_ordinal = kWide16;
+  bool has_index = false;
   int64_t last_index = -1;
   int64_t index_delta = 0;
   Nanos last_time{-1};
@@ -423,6 +424,12 @@ struct HistoryBuilder::Pairing {
   Rare& rare(uint32_t id) {
     store.record(id).has_rare = true;
     return store.rares[id];
+  }
+
+  // Without an index a line has its position for one.
+  Op indexed(Op line) const {
+    if (line.index < 0) line.index = store.events;
+    return line;
   }
 
   Result<void> check_order(const Op& line);
@@ -444,6 +451,10 @@ struct HistoryBuilder::Pairing {
 Result<void> HistoryBuilder::Pairing::check_order(const Op& line) {
   if (store.events == kOpen - 1)
     return input_error("expected at most " + std::to_string(kOpen - 1) + " lines, found more");
+  if (store.events > 0 && (line.index >= 0) != has_index)
+    return input_error(has_index ? "expected an index as on the lines before, found none"
+                                 : "expected no index as on the lines before, found " +
+                                       std::to_string(line.index));
   if (line.index >= 0 && line.index <= last_index)
     return input_error("expected an index above " + std::to_string(last_index) + ", found " +
                        std::to_string(line.index));
@@ -459,7 +470,8 @@ Result<void> HistoryBuilder::Pairing::check_order(const Op& line) {
 }
 
 void HistoryBuilder::Pairing::note_index(const Op& line) {
-  if (line.index >= 0) last_index = line.index;
+  has_index = line.index >= 0;
+  last_index = line.index;
   if (line.time.count >= 0) {
     last_time = line.time;
     store.end_time = line.time;
@@ -513,14 +525,14 @@ Result<void> HistoryBuilder::Pairing::add_nemesis(const Op& line) {
                          " by the nemesis before its completion, found " +
                          std::string(to_string(line.type)) + " alone");
     open_nemesis.emplace(line.f, static_cast<uint32_t>(store.nemesis.size()));
-    store.nemesis.push_back({.invocation = line, .invoke_position = store.events});
+    store.nemesis.push_back({.invocation = indexed(line), .invoke_position = store.events});
     return {};
   }
   NemesisOp& op = store.nemesis[open->second];
   if (line.type == OpType::kInvoke)
     return input_error("expected the completion of " + quoted(line.f) +
                        " by the nemesis, found another invocation of it");
-  op.completion = line;
+  op.completion = indexed(line);
   op.return_position = store.events;
   open_nemesis.erase(open);
   return {};
@@ -710,7 +722,7 @@ Result<void> HistoryBuilder::add(const Op& line) {
     if (auto added = pairing_->add_nemesis(line); !added) return added;
   } else {
     ASSAY_CHECK(line.process == kObserver, "process %lld", static_cast<long long>(line.process.id));
-    store_->observations.push_back({line, store_->events});
+    store_->observations.push_back({pairing_->indexed(line), store_->events});
   }
   pairing_->note_index(line);
   ++store_->events;

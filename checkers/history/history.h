@@ -150,8 +150,8 @@ class HistoryBuilder {
   void set_header(HistoryHeader header);
   // One line. The error says what was expected and what was found, without a position in a file:
   // a process that invokes while its operation is open, a completion without invocation, with
-  // another f or another key, an index that does not increase, a time that goes back under our
-  // header (without one: a warning).
+  // another f or another key, an index that does not increase or is on some lines only, a time
+  // that goes back under our header (without one: a warning).
   Result<void> add(const Op& line);
   void warn(std::string warning);
   size_t memory_bytes() const;  // so far, about; without the symbols

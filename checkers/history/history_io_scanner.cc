@@ -220,13 +220,13 @@ bool LineScanner::not_negative(int64_t& number) {
 bool LineScanner::integer(int64_t& number) {
   const bool negative = eat('-');
   const char* start = at_;
-  int64_t n = 0;
-  while (at_ != end_ && is_digit(*at_)) n = n * 10 + (*at_++ - '0');
+  uint64_t n = 0;  // may wrap: then there are too many digits
+  while (at_ != end_ && is_digit(*at_)) n = n * 10 + static_cast<uint64_t>(*at_++ - '0');
   const auto digits = at_ - start;
   if (digits == 0 || digits > 18 || at_ == end_) return false;
   if (*start == '0' && (digits > 1 || negative)) return false;
   if (*at_ == '.' || *at_ == 'e' || *at_ == 'E') return false;
-  number = negative ? -n : n;
+  number = negative ? -static_cast<int64_t>(n) : static_cast<int64_t>(n);
   return true;
 }
 

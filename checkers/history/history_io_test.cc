@@ -384,6 +384,18 @@ TEST(HistoryIo, AFileWithoutHeaderIsAccepted) {
   EXPECT_EQ(history[0].invoke_time(), Nanos{-1});
 }
 
+TEST(HistoryIo, LinesWithoutIndexHaveTheirPosition) {
+  const History history = parsed(R"({"process":0,"type":"invoke","f":"read"}
+{"process":"nemesis","type":"info","f":"kill"}
+{"process":"observer","type":"info","f":"status"}
+{"process":"nemesis","type":"info","f":"kill"}
+{"process":0,"type":"ok","f":"read"}
+)");
+  std::vector<int64_t> indexes;
+  history.for_each_line([&indexes](const Op& op) { indexes.push_back(op.index); });
+  EXPECT_THAT(indexes, ElementsAre(0, 1, 2, 3, 4));
+}
+
 TEST(HistoryIo, LineEndsBlankLinesAndAByteOrderMarkDoNotMatter) {
   const std::string a = R"({"process":0,"type":"invoke","f":"write","value":1})";
   const std::string b = R"({"process":0,"type":"ok","f":"write","value":1})";
@@ -400,7 +412,7 @@ TEST(HistoryIo, ALastLineThatIsCutOffIsDroppedWithAWarning) {
   const std::string first = R"({"process":0,"type":"invoke","f":"write","key":"ü","value":1})"
                             "\n";
   const std::string last =
-      R"({"index":5,"time":7,"process":0,"type":"ok","f":"write","key":"ü\n","value":[1,2.5e3,true],)"
+      R"({"time":7,"process":0,"type":"ok","f":"write","key":"ü\n","value":[1,2.5e3,true],)"
       R"("revision":-1,"error":{"class":"\ud834\udd1e"},"x":{"y":null}})";
   for (size_t size = 1; size < last.size(); ++size) {
     const History history = parsed(first + last.substr(0, size));

@@ -315,7 +315,7 @@ TEST(History, NumbersThatDoNotFitARecordAreKept) {
   end.index = large;
   ASSERT_TRUE(builder.add(end).ok());
   op.process = {UINT32_MAX};
-  op.index = -1;
+  op.index = large + 1;
   op.time = {-1};
   op.scheduled = {-1};
   ASSERT_TRUE(builder.add(op).ok());
@@ -326,8 +326,25 @@ TEST(History, NumbersThatDoNotFitARecordAreKept) {
   EXPECT_EQ(history[0].invoke_index(), large - 1);
   EXPECT_EQ(history[0].return_index(), large);
   EXPECT_EQ(history[1].process(), Process{UINT32_MAX});
-  EXPECT_EQ(history[1].invoke_index(), 2) << "its position";
+  EXPECT_EQ(history[1].invoke_index(), large + 1);
   EXPECT_EQ(history[1].invoke_time(), Nanos{-1});
+}
+
+TEST(History, IndexesAreOnEveryLineOrOnNone) {
+  for (bool first_has_index : {false, true}) {
+    HistoryBuilder builder;
+    Op op = op_of("0 invoke read k");
+    op.index = first_has_index ? 5 : -1;
+    ASSERT_TRUE(builder.add(op).ok());
+    op = complete(op, OpType::kOk);
+    op.index = first_has_index ? -1 : 5;
+    EXPECT_EQ(builder.add(op).error().message,
+              first_has_index ? "expected an index as on the lines before, found none"
+                              : "expected no index as on the lines before, found 5");
+    op.index = first_has_index ? 6 : -1;
+    ASSERT_TRUE(builder.add(op).ok());
+    EXPECT_EQ(builder.build()[0].return_index(), first_has_index ? 6 : 1) << "its position";
+  }
 }
 
 TEST(History, TimesMayBeMissing) {
