@@ -32,16 +32,20 @@ enum class Mark : uint8_t {
 
 std::string_view to_string(Mark mark);
 
-class Marks {
+// A counter per value of an enumeration that ends with kCount.
+template <typename Enum>
+class Counters {
  public:
-  void hit(Mark mark) { ++counts_[static_cast<size_t>(mark)]; }
-  uint64_t count(Mark mark) const { return counts_[static_cast<size_t>(mark)]; }
-  void add(const Marks& other) {
+  void hit(Enum mark) { ++counts_[static_cast<size_t>(mark)]; }
+  uint64_t count(Enum mark) const { return counts_[static_cast<size_t>(mark)]; }
+  void add(const Counters& other) {
     for (size_t i = 0; i < counts_.size(); ++i) counts_[i] += other.counts_[i];
   }
 
  private:
-  std::array<uint64_t, static_cast<size_t>(Mark::kCount)> counts_{};
+  std::array<uint64_t, static_cast<size_t>(Enum::kCount)> counts_{};
 };
+
+using Marks = Counters<Mark>;
 
 }  // namespace assay::raft

@@ -1,0 +1,226 @@
+// Replica: one member of a replicated store: the protocol (raft/core), the log on disk (wal.h), the
+// state machine (kv/service), and the clients that wait. Single-threaded against Env; see env.h
+// for what the host provides. The host's duties:
+//
+// - on_tick() every `tick` of its choice (10 ms), never several at once after a pause: messages
+//   that came meanwhile must be handed in between;
+// - on_message() for all that members send to this node;
+// - pump() soon after request_pump().
+//
+// Nothing is sent or answered that depends on a record that is not durable. Writes are answered
+// when their entry is applied; reads when a majority has confirmed, after the read began, that the
+// leader leads, and this node has applied all that was committed then. A follower forwards both to
+// the leader, each at most once. A pending write is answered "unknown" as soon as a new leader or
+// term is seen: its entry may or may not survive.
+//
+// Errors: open() returns them in words; later ones end the process (Env::fatal).
+#pragma once
+
+#include <chrono>
+#include <deque>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "targets/kv/service/service.h"
+#include "targets/raft/core/core.h"
+#include "targets/raft/replica/answer.h"
+#include "targets/raft/replica/chain.h"
+#include "targets/raft/replica/env.h"
+#include "targets/raft/replica/forward_filter.h"
+#include "targets/raft/replica/wal.h"
+#include "targets/raft/replica/wire.h"
+
+namespace assay::raft {
+
+// Wrong on purpose, so that a harness can prove that it notices. Off by default. Each leaves out
+// exactly one step, and is right while nothing goes wrong.
+struct Canary {
+  // Leaves out: the confirmation of a read by the leader and a majority. Any node answers reads
+  // from what it has applied.
+  bool wrong_local_reads_from_any_node = false;
+  // Leaves out: waiting for the commit. The leader answers its clients' writes when the entry is in
+  // its own log; reads wait for the last appended index, so that they see what was answered.
+  bool wrong_acknowledge_before_commit = false;
+  // Leaves out: waiting for the disk. A record counts as durable while it is in the process's own
+  // buffer, and is written and synced 100 ms later.
+  bool wrong_acknowledge_from_process_buffer = false;
+};
+
+enum class ReplicaMark : uint8_t {
+  kTornTailCut,
+  kTornSegmentRemoved,
+  kWriteForwarded,
+  kForwardRefused,           // by this node, for certain
+  kForwardRefusalUncertain,  // this node said nothing, for it could not be certain
+  kForwardRepeated,          // a forward that had come before
+  kForwardAnsweredUnknown,   // a forwarded write, because leader or term changed
+  kOwnWriteAnsweredUnknown,  // a leader's write, because leadership was lost
+  kRequestTimedOut,
+  kReadForwarded,
+  kReadForwardRefused,  // by this node
+  kReadWaitedForApply,  // granted before its index was applied
+  kReadLost,            // refused because leader or term changed
+  kMalformedMessage,
+  kCount
+};
+std::string_view to_string(ReplicaMark mark);
+using ReplicaMarks = Counters<ReplicaMark>;
+
+struct ReplicaOptions {
+  Config raft;  // id, voters, ticks, limits, seed; mutations for tests
+  // Random and new at every start: names this process's requests. Clients must not know it.
+  uint64_t incarnation = 0;
+  size_t segment_bytes = 16 << 20;
+  std::chrono::nanoseconds request_timeout = std::chrono::seconds(5);
+  size_t pending_requests_max = 100'000;
+  Canary canary;
+  // After each applied entry, before its client is answered: for watches, and for tests.
+  std::function<void(const Entry&, const kv::Service&)> on_applied;
+};
+
+struct ReplicaStatus {
+  NodeId id;
+  Role role = Role::kFollower;
+  Term term;
+  NodeId leader;  // kNobody: not known
+  LogIndex commit;
+  LogIndex applied;
+  LogIndex first_index;  // of the log
+  LogIndex last_index;
+  uint64_t chain = 0;  // over all entries up to `applied`
+  kv::Revision revision;
+  kv::Revision compacted;
+  uint64_t state_hash = 0;  // equal at equal revisions on all members
+};
+
+class Replica {
+ public:
+  // Reads the disk; blocks. Null with an error in words when this node must not or cannot start.
+  static std::unique_ptr<Replica> open(ReplicaOptions options, Env& env, std::string& error);
+  ~Replica();
+  Replica(const Replica&) = delete;
+  Replica& operator=(const Replica&) = delete;
+
+  // Any request, through the log. Errors that the request itself bears come back as kDone with a
+  // kv::Error.
+  void propose(kv::Request request, Done done);
+  // A read-only request (kv::is_read_only). One that is serializable is answered at once, from what
+  // this node has applied; any other is linearizable.
+  void read(kv::Request request, Done done);
+
+  void on_tick();
+  // One message as Net::send got it; malformed ones are counted and dropped.
+  void on_message(std::string_view bytes);
+  // Does what all input since the last call led to.
+  void pump();
+
+  ReplicaStatus status() const;
+  // The chain hash at a recent index (the last 8,192 applied); nothing for others.
+  std::optional<uint64_t> chain_at(LogIndex index) const { return chain_.at(index); }
+
+  const kv::Service& service() const { return service_; }
+  const Core& core() const { return core_; }
+  const ReplicaMarks& marks() const { return marks_; }
+
+ private:
+  struct PendingWrite {
+    Done done;
+    Term term;       // when it was handed on,
+    NodeId leader;   // and to whom; itself: appended here
+    LogIndex index;  // appended here: of its entry
+    std::chrono::nanoseconds deadline{0};
+    std::optional<kv::Result> early;  // canary: the result that does not wait for the commit
+  };
+  struct Reader {
+    kv::Request request;
+    Done done;
+  };
+  // Reads that ask for one index together.
+  struct ReadBatch {
+    std::vector<Reader> readers;
+    // Of another node, which asks for an index and serves its readers itself.
+    std::optional<ForwardRead> remote;
+    Term term;
+    NodeId leader;
+    std::chrono::nanoseconds deadline{0};
+    std::optional<LogIndex> index;  // granted
+  };
+  struct WaitsForSync {
+    Wal::Position position;
+    Message message;
+  };
+
+  Replica(ReplicaOptions options, Env& env, WalRecovery recovery);
+
+  bool mutated(Mutation mutation) const { return options_.raft.mutations.has(mutation); }
+  std::chrono::nanoseconds deadline() { return env_.clock().now() + options_.request_timeout; }
+  bool overloaded() const {
+    return writes_.size() + waiting_readers_ >= options_.pending_requests_max;
+  }
+
+  // Input.
+  void on_forward(ForwardWrite forward);
+  void on_forward_refused(const ForwardRefused& refused);
+  void on_forward_read(const ForwardRead& read);
+  void on_forward_read_reply(const ForwardReadReply& reply);
+  void on_durable();
+
+  // Output.
+  void handle(Ready ready);
+  void send(const Message& message);
+  void release_synced();
+  void apply(const Entry& entry);
+  void apply_command(const Entry& entry);
+
+  // Writes.
+  std::optional<LogIndex> append(std::string command);
+  bool is_voter(NodeId node) const;
+  void refuse_forward(const ForwardWrite& forward, const RequestName& name);
+  void finish_write(uint64_t sequence, Answer answer);
+  void expire_writes();
+  void notice_leader_change();
+
+  // Reads.
+  void start_read_batch();
+  void grant(ReadId id, LogIndex index);
+  void refuse_batch(ReadId id, Reason reason);
+  void serve_batch(std::map<uint64_t, ReadBatch>::iterator batch);
+  void serve_granted();
+  void expire_reads();
+
+  // The canary that acknowledges before the commit.
+  void prepare_early_results();
+  void answer_early(LogIndex durable);
+
+  ReplicaOptions options_;
+  Env& env_;
+  Wal wal_;
+  Core core_;
+  kv::Service service_;
+  Chain chain_;
+  ForwardFilter forward_filter_;
+  ReplicaMarks marks_;
+
+  uint64_t next_sequence_ = 1;
+  std::map<uint64_t, PendingWrite> writes_;  // by sequence
+
+  std::vector<Reader> new_readers_;
+  uint64_t next_read_ = 1;
+  std::map<uint64_t, ReadBatch> reads_;  // by ReadId
+  size_t waiting_readers_ = 0;
+
+  std::deque<WaitsForSync> waiting_for_sync_;
+  Term seen_term_;
+  NodeId seen_leader_;
+  Role seen_role_ = Role::kFollower;
+
+  std::optional<kv::Service> early_service_;  // with the uncommitted entries applied
+  Term early_term_;
+};
+
+}  // namespace assay::raft
