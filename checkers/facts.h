@@ -1,0 +1,24 @@
+// The names of facts (Verdict::facts) that reports look for anywhere in a verdict tree and put in
+// places of their own. A name may occur several times; each text is one sentence, without final
+// stop. Facts of other names are shown beside their verdict. Writers are checkers, readers reports.
+#pragma once
+
+#include <string_view>
+
+namespace assay::fact {
+
+// Of a valid verdict: why this run could have caught something ("28 of 30 stale reads of 50 ms or
+// more, put into copies of this history, were found").
+inline constexpr std::string_view kCouldHaveBeenCaught = "could have been caught";
+// What a valid verdict does not say ("power loss: SIGKILL keeps what the kernel has").
+inline constexpr std::string_view kNotTested = "not tested";
+// Of a vacuous, unknown or blocked verdict: what it lacks ("cas: 3 ok of 10 needed").
+inline constexpr std::string_view kMissing = "missing";
+// … and what changes it, with the option in backquotes ("longer: `--time-limit 60s`").
+inline constexpr std::string_view kRemedy = "remedy";
+// An assumption about the history ("an ok read of null is a value").
+inline constexpr std::string_view kConvention = "convention";
+// Of an invalid verdict: on whose word it rests ("independent of your error mapping").
+inline constexpr std::string_view kRestsOn = "rests on";
+
+}  // namespace assay::fact
