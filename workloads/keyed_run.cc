@@ -1,0 +1,104 @@
+#include "workloads/keyed_run.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "workloads/gen/combinators.h"
+
+namespace assay {
+namespace {
+
+constexpr Nanos kFinalReadPause = milliseconds(100);
+
+Result<void> check_options(const WorkloadOptions& o) {
+  if (o.group_size < 1 || o.concurrency < 1 || o.concurrency % o.group_size != 0) {
+    return input_error("concurrency: " + std::to_string(o.concurrency) +
+                       " workers do not divide into groups of " + std::to_string(o.group_size));
+  }
+  if (o.ops_per_key_min < 1 || o.ops_per_key_max < o.ops_per_key_min) {
+    return input_error("ops_per_key: expected at least 1, found " +
+                       std::to_string(o.ops_per_key_min) + " to " +
+                       std::to_string(o.ops_per_key_max));
+  }
+  if (o.processes_per_key < o.group_size) {
+    return input_error("processes_per_key: expected at least the group size of " +
+                       std::to_string(o.group_size) + ", found " +
+                       std::to_string(o.processes_per_key));
+  }
+  if (o.keys < 0) return input_error("keys: expected 0 or more, found " + std::to_string(o.keys));
+  return {};
+}
+
+gen::KeysOptions keys_options(const WorkloadOptions& o) {
+  return {.group_size = o.group_size,
+          .keys = o.keys,
+          .ops_min = o.ops_per_key_min,
+          .ops_max = o.ops_per_key_max,
+          .processes_max = o.processes_per_key};
+}
+
+// Reads one key until an answer is ok; a refusal that comes at once is not answered at once.
+Gen final_read(Symbol key) {
+  Op read;
+  read.f = f::read;
+  read.key = key;
+  read.extra = Value::object({{Symbol("phase"), Value("final")}});
+  return gen::until_ok(gen::cycle(
+      [read] { return gen::sequence(gen::once(gen::always(read)), gen::sleep(kFinalReadPause)); }));
+}
+
+}  // namespace
+
+int node_of_worker(Worker worker, int group_size, int nodes) {
+  return group_size >= nodes ? worker % group_size % nodes : worker % nodes;
+}
+
+int readers_of_group(int group_size) { return group_size / 2; }
+
+Gen final_reads_of(const WorkloadOptions& options, std::function<std::vector<Symbol>()> keys) {
+  const int nodes = static_cast<int>(options.nodes.size());
+  const Worker readers = std::min(options.concurrency, std::max(options.group_size, nodes));
+  return gen::time_limit(kFinalReadsSpan,
+                         gen::on_workers(0, readers, gen::each_worker([keys](Worker) {
+                                           std::vector<Gen> reads;
+                                           for (Symbol key : keys()) {
+                                             if (reads.size() < kFinalKeysMax)
+                                               reads.push_back(final_read(key));
+                                           }
+                                           return gen::sequence(std::move(reads));
+                                         })));
+}
+
+Value cas_register_header() {
+  return Value::object({{Symbol("model"), Value("cas-register")},
+                        {Symbol("initial"), Value()},
+                        {Symbol("failed_cas"), Value("observe")},
+                        {Symbol("null_read"), Value("value")}});
+}
+
+std::vector<std::string> register_checkers() {
+  return {"linearizable",     "stats",      "non-vacuity", "availability",
+          "member-agreement", "node-exits", "exposure"};
+}
+
+Result<std::unique_ptr<WorkloadRun>> KeyedRun::start(const Workload& workload,
+                                                     const WorkloadOptions& options,
+                                                     gen::ConcurrentKeys::KeyGenerator make) {
+  if (auto checked = check_options(options); !checked) return checked.error();
+  return std::unique_ptr<WorkloadRun>(
+      std::make_unique<KeyedRun>(workload, options, std::move(make)));
+}
+
+KeyedRun::KeyedRun(const Workload& workload, const WorkloadOptions& options,
+                   gen::ConcurrentKeys::KeyGenerator make)
+    : workload_(workload),
+      options_(options),
+      keys_(keys_options(options), options.rng.stream("keys"), std::move(make)) {}
+
+Gen KeyedRun::load() { return gen::on_workers(0, options_.concurrency, gen::borrow(keys_)); }
+
+Gen KeyedRun::final_reads() {
+  return final_reads_of(options_, [this] { return keys_.keys_in_use(); });
+}
+
+}  // namespace assay

@@ -1,0 +1,18 @@
+// The list of workloads. Private to workloads/.
+#pragma once
+
+#include "workloads/workload.h"
+
+// To add a workload, write workloads/foo.cc with `const Workload& foo_workload()`, and a line here.
+#define ASSAY_WORKLOADS(X)  \
+  X(register_workload)      \
+  X(cas_versioned_workload) \
+  X(script_workload)
+
+namespace assay {
+
+#define ASSAY_DECLARE(workload) const Workload& workload();
+ASSAY_WORKLOADS(ASSAY_DECLARE)
+#undef ASSAY_DECLARE
+
+}  // namespace assay

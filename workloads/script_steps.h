@@ -1,0 +1,67 @@
+// The steps of the workload `script`, read and checked. Private to workloads/.
+//
+// A step is an object of one of three kinds:
+//   {"on": node, "f": …, "key": …, "value": …, "expected": token, "as": name}   a client operation
+//   {"nemesis": "cut", "from": node, "to": node}, {"nemesis": "heal"},
+//   {"nemesis": "kill"|"start"|"pause"|"resume", "node": node}                  a fault
+//   {"wait": "converged"|"leader"|"blocked", "for": "5s"}                       a wait
+// and each may say "async": true: the next one does not wait for it to complete.
+//
+// Later steps use the answer to a step that is named by "as", in their value and expected:
+//   "$a.value"     the value that it gave; of an ok answer
+//   "$a.revision"  the token of the key's state; 0 (absent) where a read found nothing
+//   "$a.at"        the store's revision in the answer
+//   "$a.current"   the token that a conflict reported
+// A text that begins with "$" itself is written with "$$".
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "checkers/history/error.h"
+#include "checkers/history/op.h"
+
+namespace assay {
+
+enum class AnswerField : uint8_t { kValue, kRevision, kAt, kCurrent };
+
+// A reference to an earlier answer.
+struct AnswerRef {
+  size_t step = 0;  // ordinal from 0
+  AnswerField field = AnswerField::kValue;
+};
+
+struct ScriptStep {
+  enum class Kind : uint8_t { kClient, kNemesis, kWait };
+  Kind kind = Kind::kClient;
+  int node = -1;  // of a client step, ordinal from 0
+  Op op;          // references in value stand as they were written
+  Symbol name;    // "as"; empty: none
+  bool async = false;
+  std::optional<AnswerRef> expected;  // in place of op.expected
+  std::vector<size_t> needs;          // steps that it refers to
+};
+
+class Script {
+ public:
+  // Errors are the user's input and name the step from 1: "script step 3: unknown f "reed"…".
+  static Result<Script> parse(const Value& steps, const std::vector<std::string>& nodes);
+
+  const std::vector<ScriptStep>& steps() const { return steps_; }
+
+  // The operation of a step with its references resolved by the answers so far (by step, those
+  // that have completed). Nothing where an answer lacks what is asked of it; `why` says which.
+  std::optional<Op> resolve(size_t step, const std::vector<std::optional<Op>>& answers,
+                            std::string& why) const;
+
+ private:
+  friend class ScriptParser;
+  std::optional<AnswerRef> find_ref(std::string_view text) const;
+  std::optional<Value> resolve(const Value& value, const std::vector<std::optional<Op>>& answers,
+                               std::string& why) const;
+
+  std::vector<ScriptStep> steps_;
+};
+
+}  // namespace assay
