@@ -1,0 +1,93 @@
+// Agent: the hands of the driver on one node. Reads requests on standard input, does them, writes
+// replies and events on standard output (protocol.h). One thread.
+//
+// It ends when asked to, when its input ends, when nothing was read for five seconds, or at
+// SIGTERM, SIGINT, SIGHUP. However it ends (but for SIGKILL, which its daemons do not survive
+// either), it first heals the links that it cut and kills what it started, descendants in
+// sessions of their own included.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <set>
+#include <string>
+
+#include "targets/node/agent/commands.h"
+#include "targets/node/agent/daemons.h"
+#include "targets/node/agent/firewall.h"
+#include "targets/node/agent/poll_loop.h"
+#include "targets/node/agent/responder.h"
+#include "targets/node/agent/tails.h"
+#include "targets/node/agent/wire.h"
+
+namespace assay::agent {
+
+struct AgentOptions {
+  std::string run, node;       // the label of everything it makes: from ASSAY_RUN and ASSAY_NODE
+  std::string data_folder;     // --data: where mkdir and rm work
+  std::string log_path;        // --log: what it has to say about itself, besides standard error
+  bool own_network = false;    // --own-net
+  bool links = true;           // --no-links: leave nftables alone, this network is not ours
+  bool beat = true;            // --no-beat: do not end for lack of input; for debuggers
+  std::set<std::string> skip;  // self-test switches, see kSkipVariable
+};
+
+class Agent {
+ public:
+  explicit Agent(AgentOptions options);
+  ~Agent();
+
+  int run();  // the exit code: 0 asked to close, 3 it healed itself, 1 it could not begin
+
+ private:
+  using Request = const nlohmann::json&;
+
+  Result<void> set_up();
+  Result<void> probe_links();
+  void say_hello();
+  void read_input();
+  void read_signals();
+  void reap();
+  void check_lifeline();
+
+  void on_line(std::string_view line);
+  void on_hello(Request hello);
+  void dispatch(const std::string& word, Request request, const Responder& responder);
+  void do_run(Request request, const Responder& responder);
+  void do_start(Request request, const Responder& responder);
+  void do_cut(Request request, const Responder& responder);
+  void do_probe(Request request, const Responder& responder);
+  void do_files(const std::string& word, Request request, const Responder& responder);
+  void do_fsync(Request request, const Responder& responder);
+  void look_for_bites(Nanos wait);
+  void report_bites(const std::map<std::string, uint64_t>& counters);
+
+  void emit(const nlohmann::json& line);
+  void bad_line(const std::string& why);
+  void end(int code, const std::string& why);
+  nlohmann::json clean_up();
+  void log(const std::string& text) const;
+
+  AgentOptions options_;
+  PollLoop loop_;
+  NonBlocking in_flags_, out_flags_;
+  OutQueue out_;
+  LineSplitter in_;
+  Firewall firewall_;
+  Commands commands_;
+  Daemons daemons_;
+  std::unique_ptr<Tails> tails_;
+  nlohmann::json hello_;
+  bool greeted_ = false;
+  std::string control_;             // the driver's address
+  std::set<std::string> unbitten_;  // addresses whose rule has not dropped anything yet
+  bool looks_for_bites_ = false;
+  Nanos last_input_;
+  int signals_ = -1;
+  bool ended_ = false;
+  int exit_code_ = 0;
+};
+
+}  // namespace assay::agent

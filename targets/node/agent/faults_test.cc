@@ -1,0 +1,256 @@
+// Faults are verified: they were seen to work, and what does not work is not reported as if it did.
+#include <signal.h>
+
+#include "targets/node/agent/agent_under_test.h"
+#include "targets/node/agent/proc_fs.h"
+#include "targets/node/agent/protocol.h"
+
+namespace assay::agent {
+namespace {
+
+json on(const char* word) { return {{"do", word}, {"name", "d"}}; }
+
+std::set<char> states_of(pid_t group) {
+  std::set<char> states;
+  for (const ThreadState& thread : threads_of(members_of_group(group))) states.insert(thread.state);
+  return states;
+}
+
+TEST(Kill, TheWholeGroupIsGoneWhenTheReplyComes) {
+  AgentUnderTest agent;
+  ScratchFolder folder;
+  const pid_t daemon =
+      agent.start_shell("d", "sleep 1000 & echo $! >" + folder.path("child") + "; wait");
+  ASSERT_TRUE(eventually([&] { return folder.read("child").ends_with("\n"); }));
+  const json reply = agent.ask(on("kill"));
+  EXPECT_FALSE(process_runs(daemon));
+  EXPECT_FALSE(process_runs(std::stoi(folder.read("child"))));
+  EXPECT_EQ(reply["running"], true);
+  EXPECT_EQ(reply["signal"], SIGKILL);
+  const json exit = agent.event("exit");
+  EXPECT_EQ(exit["asked"], true);
+  EXPECT_EQ(exit["signal"], SIGKILL);
+}
+
+TEST(Kill, IsHarmlessWhenNothingRuns) {
+  AgentUnderTest agent;
+  for (const char* word : {"kill", "stop", "pause", "resume"}) {
+    EXPECT_EQ(agent.ask(on(word))["running"], false) << word;
+  }
+  agent.start_shell("d", "sleep 1000");
+  agent.ask(on("kill"));
+  EXPECT_EQ(agent.ask(on("kill"))["running"], false);
+}
+
+TEST(Stop, LetsADaemonEndByItselfAndKillsTheOneThatDoesNot) {
+  AgentUnderTest agent;
+  ScratchFolder folder;
+  const auto ready = [&](const char* file) {
+    return eventually([&] { return std::filesystem::exists(folder.path(file)); });
+  };
+  agent.start_shell(
+      "d", "trap 'exit 7' TERM; touch " + folder.path("polite") + "; while :; do sleep 0.01; done");
+  ASSERT_TRUE(ready("polite"));
+  json reply = agent.ask(on("stop"));
+  EXPECT_EQ(reply["code"], 7);
+  EXPECT_EQ(reply["forced"], false);
+  agent.start_shell(
+      "d", "trap '' TERM; touch " + folder.path("deaf") + "; while :; do sleep 0.01; done");
+  ASSERT_TRUE(ready("deaf"));
+  json request = on("stop");
+  request["grace_ms"] = 100;
+  reply = agent.ask(request);
+  EXPECT_EQ(reply["signal"], SIGKILL);
+  EXPECT_EQ(reply["forced"], true);
+}
+
+TEST(Pause, EveryThreadOfTheGroupIsStoppedUntilTheResume) {
+  AgentUnderTest agent;
+  const pid_t daemon = agent.start_shell("d", "sleep 1000 & while :; do :; done");
+  ASSERT_TRUE(eventually([&] { return members_of_group(daemon).size() == 2; }));
+  const json paused = agent.ask(on("pause"));
+  EXPECT_EQ(paused["running"], true);
+  EXPECT_EQ(paused["processes"], 2);
+  EXPECT_EQ(states_of(daemon), std::set<char>{'T'});
+  const json resumed = agent.ask(on("resume"));
+  EXPECT_EQ(resumed["held"], true) << resumed;
+  EXPECT_FALSE(states_of(daemon).contains('T'));
+}
+
+TEST(Pause, ABusyForkingGroupIsStoppedAsAWhole) {
+  AgentUnderTest agent;
+  const pid_t daemon = agent.start_shell("d", "while :; do sh -c : & wait; done");
+  for (int i = 0; i < 10; ++i) {
+    ASSERT_EQ(agent.ask(on("pause"))["running"], true);
+    EXPECT_EQ(states_of(daemon), std::set<char>{'T'});
+    EXPECT_EQ(agent.ask(on("resume"))["held"], true);
+  }
+}
+
+// A signal that comes between vfork and exec leaves the parent asleep in the kernel.
+TEST(Pause, AProcessThatIsJustStartingAnotherIsStoppedToo) {
+  AgentUnderTest agent;
+  for (int i = 0; i < 30; ++i) {
+    agent.start_shell("d", "sleep 1000");
+    ASSERT_EQ(agent.ask(on("pause"))["running"], true);
+    agent.ask(on("kill"));
+  }
+}
+
+TEST(Pause, ThatWasLiftedByOthersIsReported) {
+  AgentUnderTest agent;
+  const pid_t daemon = agent.start_shell("d", "while :; do :; done");
+  agent.ask(on("pause"));
+  kill(-daemon, SIGCONT);
+  EXPECT_EQ(agent.event("unpaused")["daemon"], "d");
+  EXPECT_EQ(agent.ask(on("resume"))["held"], false);
+}
+
+TEST(Pause, ThatWasLiftedForAMomentIsReportedAtTheResume) {
+  AgentUnderTest agent;
+  const pid_t daemon = agent.start_shell("d", "while :; do :; done");
+  agent.ask(on("pause"));
+  kill(-daemon, SIGCONT);
+  ASSERT_TRUE(eventually([&] { return !states_of(daemon).contains('T'); }));
+  kill(-daemon, SIGSTOP);
+  ASSERT_TRUE(eventually([&] { return states_of(daemon) == std::set<char>{'T'}; }));
+  const json reply = agent.ask(on("resume"));
+  EXPECT_EQ(reply["held"], false);
+  EXPECT_NE(reply["why"], "");
+}
+
+TEST(Pause, TwiceIsOncePauseAndAPausedDaemonCanBeKilledOrStopped) {
+  AgentUnderTest agent;
+  agent.start_shell("d", "sleep 1000");
+  agent.ask(on("pause"));
+  EXPECT_EQ(agent.ask(on("pause"))["running"], true);
+  EXPECT_EQ(agent.ask(on("kill"))["signal"], SIGKILL);
+  agent.start_shell("d", "sleep 1000");
+  agent.ask(on("pause"));
+  EXPECT_EQ(agent.ask(on("stop"))["forced"], false);
+  for (const json& line : agent.lines_so_far()) EXPECT_NE(line.value("event", ""), "unpaused");
+}
+
+TEST(Verification, SignalsThatAreSecretlyNotSentAreNoticed) {
+  AgentUnderTest agent({.args = {"--no-beat"}, .env = {{kSkipVariable, "signal"}}});
+  agent.start_shell("d", "sleep 1000");
+  EXPECT_NE(agent.ask(on("pause"))["error"].get<std::string>().find("not seen to stop"),
+            std::string::npos);
+  EXPECT_NE(agent.ask(on("kill"))["error"].get<std::string>().find("not seen to exit"),
+            std::string::npos);
+}
+
+// In a network namespace of the agent's own, where 127.0.0.1 is the peer.
+class Cut : public testing::Test {
+ protected:
+  void SetUp() override {
+    if (!namespaces_work()) GTEST_SKIP() << "no network namespaces for this user";
+  }
+  static AgentUnderTest::Options in_own_network(const std::string& skip = "") {
+    return {.env = {{kSkipVariable, skip}}, .own_network = true};
+  }
+  static void bring_up(AgentUnderTest& agent) {
+    ASSERT_EQ(agent.hello()["powers"], json::array({"process", "link"})) << agent.hello();
+    ASSERT_EQ(agent.ask({{"do", "run"}, {"argv", {"ip", "link", "set", "lo", "up"}}})["code"], 0);
+  }
+  static json cut(const std::string& address) { return {{"do", "cut"}, {"from", {address}}}; }
+  static std::string ruleset(AgentUnderTest& agent) {
+    return agent.ask({{"do", "run"}, {"argv", {"nft", "list", "ruleset"}}})["stdout"];
+  }
+};
+
+TEST_F(Cut, BitesAndHeals) {
+  AgentUnderTest agent(in_own_network());
+  bring_up(agent);
+  EXPECT_EQ(agent.ask(cut("127.0.0.1"))["installed"], json::array({"127.0.0.1"}));
+  EXPECT_EQ(agent.ask({{"do", "observe"}})["rules"], json({{"127.0.0.1", 0}}));
+  agent.ask({{"do", "probe"}, {"to", {"127.0.0.1"}}});
+  const json bite = agent.event("bite");
+  EXPECT_EQ(bite["from"], "127.0.0.1");
+  EXPECT_GE(bite["packets"], 1);
+  const json healed = agent.ask({{"do", "heal"}});
+  EXPECT_GE(healed["dropped"]["127.0.0.1"], 1);
+  EXPECT_EQ(ruleset(agent), "");
+  EXPECT_EQ(agent.ask({{"do", "heal"}})["dropped"], json::object());
+}
+
+TEST_F(Cut, NamesBothFamiliesAndHealsOneByOne) {
+  AgentUnderTest agent(in_own_network());
+  bring_up(agent);
+  agent.ask({{"do", "cut"}, {"from", {"127.0.0.1", "0::1", "10.1.1.1"}}});
+  EXPECT_EQ(agent.ask(cut("127.0.0.1"))["installed"], json({"10.1.1.1", "127.0.0.1", "::1"}));
+  agent.ask({{"do", "probe"}, {"to", {"::1"}}});
+  EXPECT_EQ(agent.event("bite")["from"], "::1");
+  agent.ask({{"do", "heal"}, {"from", {"::1", "127.0.0.1", "10.9.9.9"}}});
+  EXPECT_EQ(agent.ask({{"do", "observe"}})["rules"], json({{"10.1.1.1", 0}}));
+}
+
+TEST_F(Cut, OfTheDriverOrOfWhatIsNoAddressIsRefused) {
+  AgentUnderTest agent(in_own_network());
+  bring_up(agent);
+  for (const char* address :
+       {"10.77.0.1", "localhost", "10.77.0.0/24", "", "1.2.3.4 }; flush ruleset"}) {
+    EXPECT_TRUE(agent.ask(cut(address)).contains("error")) << address;
+  }
+  EXPECT_EQ(ruleset(agent), "");
+}
+
+TEST_F(Cut, LeavesTheRulesOfTheHostAlone) {
+  AgentUnderTest agent(in_own_network());
+  bring_up(agent);
+  agent.ask({{"do", "run"}, {"argv", {"nft", "add table inet host"}}});
+  agent.ask(cut("127.0.0.1"));
+  agent.ask({{"do", "heal"}});
+  EXPECT_EQ(ruleset(agent), "table inet host {\n}\n");
+}
+
+TEST_F(Cut, RulesThatAreSecretlyNotInstalledAreNoticed) {
+  AgentUnderTest agent(in_own_network("rule"));
+  bring_up(agent);
+  EXPECT_NE(agent.ask(cut("127.0.0.1"))["error"].get<std::string>().find("not there"),
+            std::string::npos);
+}
+
+TEST_F(Cut, DoesNotBiteWithoutAPacket) {
+  AgentUnderTest agent(in_own_network("probe"));
+  bring_up(agent);
+  agent.ask(cut("127.0.0.1"));
+  EXPECT_EQ(agent.ask({{"do", "probe"}, {"to", {"127.0.0.1"}}})["ok"], true);
+  EXPECT_EQ(agent.ask({{"do", "heal"}})["dropped"]["127.0.0.1"], 0);
+  for (const json& line : agent.lines_so_far()) EXPECT_NE(line.value("event", ""), "bite");
+}
+
+// Two agents, one after the other, in one network: as on a real host, where rules outlive agents.
+TEST_F(Cut, IsHealedByTheEndOfInputAndByTheNextAgentOfItsLabel) {
+  const pid_t child = fork();
+  if (child == 0) {
+    bool good = become_namespace_root() && unshare(CLONE_NEWNET) == 0;
+    const auto rules = [] {
+      FILE* nft = popen("PATH=$PATH:/usr/sbin nft list ruleset", "r");
+      const bool any = nft != nullptr && fgetc(nft) != EOF;
+      pclose(nft);
+      return any;
+    };
+    AgentUnderTest::Options options{.env = {{kRunVariable, "r"}}, .links = true};
+    {
+      AgentUnderTest agent(options);
+      agent.ask(cut("10.1.1.1"));
+      good = good && rules();
+    }
+    good = good && !rules();
+    AgentUnderTest killed(options);
+    killed.ask(cut("10.1.1.1"));
+    killed.kill_it();
+    killed.wait();
+    good = good && rules();
+    AgentUnderTest later(options);
+    good = good && !rules() && later.hello()["leftovers"]["rules"] == true;
+    _exit(good && !testing::Test::HasFailure() ? 0 : 1);
+  }
+  int status = 0;
+  waitpid(child, &status, 0);
+  EXPECT_EQ(status, 0);
+}
+
+}  // namespace
+}  // namespace assay::agent

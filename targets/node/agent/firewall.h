@@ -1,0 +1,59 @@
+// Firewall: the links that are cut at this node, as an nftables table of its own.
+//
+//   table inet assay_<run>_<node>
+//     set from4, from6   source addresses that are dropped, each with a counter
+//     chain input        before everything else that the host filters: one drop per set
+//
+// A cut is one-way: packets FROM an address are dropped, packets to it leave as before. The table
+// is there only while something is cut; the host's own tables are never touched. Blocking: a
+// change takes some 20 ms, a look 3 ms.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "checkers/history/error.h"
+
+namespace assay::agent {
+
+struct FirewallOptions {
+  std::string run, node;    // the label
+  bool skip_rules = false;  // self-test: install nothing, and say nothing
+};
+
+class Firewall {
+ public:
+  explicit Firewall(const FirewallOptions& options);
+
+  // Tries a whole table once, and thereby removes what an earlier agent with the same label had
+  // left (`found_leftover`). An error says why links cannot be cut here.
+  Result<void> probe(bool* found_leftover);
+
+  // Numeric addresses of either family. Returns after the rules were seen in place.
+  Result<void> cut(const std::vector<std::string>& from);
+
+  // The packets dropped since the cut, per address. Nothing named: everything. The table goes with
+  // the last address.
+  Result<std::map<std::string, uint64_t>> heal(const std::vector<std::string>& from);
+
+  Result<std::map<std::string, uint64_t>> dropped() const;  // what is cut, with its counter
+  const std::set<std::string>& addresses() const { return cut_; }
+
+ private:
+  Result<std::string> nft(const std::string& commands, bool json = false) const;
+  std::string table_commands() const;
+  std::string set_of(const std::string& address) const;
+  Result<void> verify_chain() const;
+
+  FirewallOptions options_;
+  std::string tool_, table_;
+  std::set<std::string> cut_;
+};
+
+// "10.0.0.1" and "fe80::1" as the kernel writes them; an error for anything that is no address.
+Result<std::string> normal_address(const std::string& text);
+
+}  // namespace assay::agent

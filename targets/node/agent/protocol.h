@@ -1,0 +1,77 @@
+// The words that a driver and assay-agent exchange: JSON lines on the agent's standard input and
+// output, UTF-8, one object a line.
+//
+// First line both ways, without being asked:
+//   {"hello":"assay-agent","protocol":1,…}
+// The driver's may carry "control": the address of the driver, which no cut may ever name. The
+// agent's carries version, run, node, pid, "powers" (what was probed: "process" always, "link"
+// where nftables works), "absent" (power -> why it is missing) and "leftovers" (what an earlier
+// agent of the same run and node had left, now removed).
+//
+// Requests carry a numeric id and the word `do`; the reply carries the id and either "ok":true with
+// fields, or "error" (one line). Replies come in any order. Times are in milliseconds.
+//   beat                                          a sign of life; the reply is the agent's
+//   run     argv [env cwd stdin deadline_ms stdout_max stderr_max]
+//                                                 -> code | signal, timed_out, stdout, stderr,
+//                                                    stdout_cut, stderr_cut; what is left of the
+//                                                    command's process group is killed at its end
+//   start   name argv log [env cwd]               -> pid; a daemon in a session of its own
+//   kill    name                                  -> running (was it), code | signal; once the
+//                                                    whole process group is gone
+//   stop    name [grace_ms]                       as kill, SIGTERM first; forced: it took SIGKILL
+//   pause   name                                  -> running, processes, threads; once every
+//                                                    thread was seen stopped twice, not having
+//                                                    run in between
+//   resume  name                                  -> running, held (nothing ran since the pause
+//                                                    was verified, as far as seen), why
+//   cut     from:[address…]                       drops packets FROM these addresses; -> installed
+//   heal    [from:[address…]]                     -> dropped {address: packets}; none named: all
+//   probe   to:[address…]                         sends a UDP datagram to each
+//   observe                                       -> daemons, rules
+//   fetch   path offset [max]                     -> data (base64), size, eof
+//   list    path                                  -> entries [{path, bytes, type}], cut
+//   mkdir, rm  path                               inside the agent's data folder only; rm is deep
+//   tail    name path [offset]                    log lines come as events from now on
+//   untail  name
+//   fsync   path [bytes]                          writes and syncs a file in that folder -> ns
+//   net     link name address                     own network: renames the link that was moved
+//                                                 here, gives it the address, brings all up
+//   close                                         heals, stops, replies (healed, stopped), ends
+//
+// Unsolicited:
+//   {"event":"exit","daemon":…,"pid":…,"code":…|"signal":…,"asked":…}  asked: by kill or stop
+//   {"event":"bite","from":…,"packets":…}         the rule that drops this peer dropped something
+//   {"event":"unpaused","daemon":…,"why":…}       a pause did not hold
+//   {"event":"log","tail":…,"seq":…,"line":…[,"cut":true]}   seq counts from 1 in each tail
+//   {"event":"bad-line","why":…}                  a line that is no request, or too long
+//   {"event":"self-heal","why":…,…}               the last line of an agent whose driver is gone
+#pragma once
+
+#include <cstddef>
+
+#include "checkers/history/time.h"
+
+namespace assay::agent {
+
+inline constexpr char kHello[] = "assay-agent";
+inline constexpr int kProtocol = 1;
+
+inline constexpr Nanos kBeatInterval = seconds(1);  // the driver's
+inline constexpr Nanos kLifeline = seconds(5);      // without any input: heal, stop, end
+
+inline constexpr size_t kMaxRequestBytes = 1 << 20;  // a longer line is dropped and answered so
+inline constexpr size_t kMaxOutputBytes = 1 << 20;   // of a command's stdout, and of its stderr
+inline constexpr size_t kFetchChunkBytes = 256 << 10;
+inline constexpr size_t kMaxLogLineBytes = 16 << 10;  // the rest of a longer log line is left out
+inline constexpr size_t kMaxListEntries = 10'000;
+
+// Every process of a run carries these two; the label of the rules is made of them.
+inline constexpr char kRunVariable[] = "ASSAY_RUN";
+inline constexpr char kNodeVariable[] = "ASSAY_NODE";
+
+// A switch for self-tests of the verification, in the agent's environment: a comma-separated list
+// of what the agent secretly leaves out. "rule": cuts install nothing. "signal": kill, pause
+// and resume send nothing. "probe": probes send nothing. Cleaning up always works.
+inline constexpr char kSkipVariable[] = "ASSAY_AGENT_SKIP";
+
+}  // namespace assay::agent
