@@ -57,13 +57,18 @@ struct FaultInterval {
   bool installed = false;
   bool bit = false;
   bool healed = false;
+  bool completed = false;  // the start has a completion; without it nobody knows what is cut
   std::string evidence;
-  Nanos asked;                  // invocation of the start
-  Nanos begin;                  // certain: completion of the start
-  Nanos end = kNever;           // certain: invocation of the stop; kNever when never healed
-  Nanos healed_at = kNever;     // completion of the stop
+  Nanos asked;               // invocation of the start
+  Nanos begin = kNever;      // certain: completion of the start
+  Nanos end = kNever;        // certain: invocation of the stop; kNever when never healed
+  Nanos healed_at = kNever;  // completion of the stop
 };
 std::vector<FaultInterval> fault_intervals(const History& history);
+
+// The same, and the nodes that ended without being asked to, as kind "exit": from the exit until
+// the node answers the observer again.
+std::vector<FaultInterval> outages(const History& history);
 
 // A status line; -1 and empty where the node did not say.
 struct StatusSample {
@@ -81,18 +86,75 @@ struct StatusSample {
 std::optional<StatusSample> status_sample(const Observation& observation);
 std::vector<StatusSample> status_samples(const History& history);
 
+struct ChainLine {
+  Symbol node;
+  int64_t from = 0;  // index of the first hash
+  std::vector<Symbol> hashes;
+  Nanos time;
+};
+std::vector<ChainLine> chain_lines(const History& history);
+
+struct NodeExit {
+  Symbol node;
+  int64_t code = -1;   // -1: none, a signal ended it
+  int64_t signal = 0;  // 0: none
+  bool expected = false;
+  Nanos time;
+};
+std::vector<NodeExit> node_exits(const History& history);
+
+struct LogLine {
+  Symbol node;
+  std::string_view line;
+  std::string_view finding;
+  Nanos time;
+};
+std::vector<LogLine> log_lines(const History& history);
+
+struct PhaseChange {
+  std::string_view phase;
+  Nanos begin;
+};
+std::vector<PhaseChange> phase_changes(const History& history);
+
+// What the header says of time; zero where it does not.
+struct Timing {
+  Nanos election_timeout_min;
+  Nanos op_timeout;
+  Nanos lead_in;
+  Nanos load;
+  Nanos recovery;
+};
+Timing timing_of(const HistoryHeader& header);
+
+// A counter of K17: the header's, else the fallback.
+int64_t threshold_of(const HistoryHeader& header, std::string_view name, int64_t fallback);
+
 // The phase of a client operation: "", "recovery" or "final".
 std::string_view phase_of(const Operation& operation);
 
 // Time during which the driver itself was stalled (host lines), longest first.
-struct HostStall { Nanos begin; Nanos end; };
+struct HostStall {
+  Nanos begin;
+  Nanos end;
+};
 std::vector<HostStall> host_stalls(const History& history, Nanos longer_than);
 
-// Nodes that stand in a clique of mutual, live, unpaused links of more than half of all nodes at a
-// time, by the certain intervals of the faults (conservative: a fault counts from its asking to the
-// completion of its heal); empty when there is none.
+// Nodes that stand in a clique of mutual, live, unpaused links of more than half of all nodes
+// during all of [from, to], in the header's order; empty when there is none. Conservative: a fault
+// counts from its asking to the completion of its heal, and one without completion may be anything.
 std::vector<Symbol> connected_majority(const HistoryHeader& header,
                                        const std::vector<FaultInterval>& faults, Nanos from,
                                        Nanos to);
+
+// The spans of [0, end] in which such a majority stands, with its members; adjacent ones differ in
+// members.
+struct MajoritySpan {
+  Nanos begin;
+  Nanos end;
+  std::vector<Symbol> members;
+};
+std::vector<MajoritySpan> majority_spans(const HistoryHeader& header,
+                                         const std::vector<FaultInterval>& faults, Nanos end);
 
 }  // namespace assay
