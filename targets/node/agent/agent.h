@@ -54,13 +54,27 @@ class Agent {
 
   void on_line(std::string_view line);
   void on_hello(Request hello);
-  void dispatch(const std::string& word, Request request, const Responder& responder);
+  void dispatch(Request request, const Responder& responder);
+  void do_beat(Request request, const Responder& responder);
   void do_run(Request request, const Responder& responder);
   void do_start(Request request, const Responder& responder);
+  void do_kill(Request request, const Responder& responder);
+  void do_stop(Request request, const Responder& responder);
+  void do_pause(Request request, const Responder& responder);
+  void do_resume(Request request, const Responder& responder);
   void do_cut(Request request, const Responder& responder);
+  void do_heal(Request request, const Responder& responder);
   void do_probe(Request request, const Responder& responder);
-  void do_files(const std::string& word, Request request, const Responder& responder);
+  void do_observe(Request request, const Responder& responder);
+  void do_fetch(Request request, const Responder& responder);
+  void do_list(Request request, const Responder& responder);
+  void do_mkdir(Request request, const Responder& responder);
+  void do_rm(Request request, const Responder& responder);
+  void do_tail(Request request, const Responder& responder);
+  void do_untail(Request request, const Responder& responder);
   void do_fsync(Request request, const Responder& responder);
+  void do_net(Request request, const Responder& responder);
+  void do_close(Request request, const Responder& responder);
   void look_for_bites(Nanos wait);
   void report_bites(const std::map<std::string, uint64_t>& counters);
 
@@ -81,8 +95,8 @@ class Agent {
   std::unique_ptr<Tails> tails_;
   nlohmann::json hello_;
   bool greeted_ = false;
-  std::string control_;             // the driver's address
-  std::set<std::string> unbitten_;  // addresses whose rule has not dropped anything yet
+  std::string control_;                       // the driver's address
+  std::map<std::string, uint64_t> unbitten_;  // cut addresses with their counter at the cut
   bool looks_for_bites_ = false;
   Nanos last_input_;
   int signals_ = -1;

@@ -174,15 +174,22 @@ TEST_F(Cut, BitesAndHeals) {
   EXPECT_EQ(agent.ask({{"do", "heal"}})["dropped"], json::object());
 }
 
-TEST_F(Cut, NamesBothFamiliesAndHealsOneByOne) {
+TEST_F(Cut, OfBothFamiliesIsReplacedByTheNextOne) {
   AgentUnderTest agent(in_own_network());
   bring_up(agent);
   agent.ask({{"do", "cut"}, {"from", {"127.0.0.1", "0::1", "10.1.1.1"}}});
-  EXPECT_EQ(agent.ask(cut("127.0.0.1"))["installed"], json({"10.1.1.1", "127.0.0.1", "::1"}));
   agent.ask({{"do", "probe"}, {"to", {"::1"}}});
   EXPECT_EQ(agent.event("bite")["from"], "::1");
-  agent.ask({{"do", "heal"}, {"from", {"::1", "127.0.0.1", "10.9.9.9"}}});
-  EXPECT_EQ(agent.ask({{"do", "observe"}})["rules"], json({{"10.1.1.1", 0}}));
+  EXPECT_EQ(agent.ask({{"do", "cut"}, {"from", {"10.2.2.2", "::1"}}})["installed"],
+            json({"10.2.2.2", "::1"}));
+  const json rules = agent.ask({{"do", "observe"}})["rules"];
+  EXPECT_EQ(rules.size(), 2u);
+  EXPECT_EQ(rules["10.2.2.2"], 0);
+  EXPECT_GE(rules["::1"], 1) << "what stays cut keeps its rule";
+  agent.ask({{"do", "probe"}, {"to", {"::1"}}});
+  EXPECT_EQ(agent.event("bite")["from"], "::1") << "each cut proves itself anew";
+  EXPECT_EQ(agent.ask({{"do", "cut"}, {"from", json::array()}})["installed"], json::array());
+  EXPECT_EQ(ruleset(agent), "");
 }
 
 TEST_F(Cut, OfTheDriverOrOfWhatIsNoAddressIsRefused) {

@@ -94,18 +94,20 @@ Result<void> Firewall::probe(bool* found_leftover) {
   return {};
 }
 
-Result<void> Firewall::verify_chain() const {
+Result<void> Firewall::verify() const {
   const auto text = nft("list table " + table_, true);
   if (!text) return environment_error("the rule is not there: " + text.error().message);
   try {
     const json listing = json::parse(*text);
-    if (!has_drops(listing)) return environment_error("the rule is not there");
     std::map<std::string, uint64_t> elements;
     read_elements(listing, elements);
     for (const std::string& address : cut_) {
-      if (!elements.contains(address))
+      if (elements.erase(address) == 0)
         return environment_error("the rule for " + address + " is not there");
     }
+    if (!has_drops(listing)) return environment_error("the rule is not there");
+    if (!elements.empty())
+      return environment_error("the rule for " + elements.begin()->first + " is still there");
   } catch (const json::exception& e) {
     return environment_error(std::string("nft -j: ") + e.what());
   }
@@ -113,22 +115,31 @@ Result<void> Firewall::verify_chain() const {
 }
 
 Result<void> Firewall::cut(const std::vector<std::string>& from) {
-  std::vector<std::string> added;
+  std::set<std::string> wanted;
   for (const std::string& text : from) {
     const auto address = normal_address(text);
     if (!address) return address.error();
-    if (!cut_.contains(*address)) added.push_back(*address);
+    wanted.insert(*address);
+  }
+  if (wanted.empty()) {
+    const auto healed = heal();
+    return healed ? Result<void>() : healed.error();
   }
   std::string commands = cut_.empty() ? table_commands() : "";
-  for (const std::string& address : added) {
-    commands += "add element " + set_of(address) + "{ " + address + " }; ";
+  for (const std::string& address : wanted) {
+    if (!cut_.contains(address))
+      commands += "add element " + set_of(address) + "{ " + address + " }; ";
   }
-  if (!added.empty() && !options_.skip_rules) {
+  for (const std::string& address : cut_) {
+    if (!wanted.contains(address))
+      commands += "delete element " + set_of(address) + "{ " + address + " }; ";
+  }
+  if (!commands.empty() && !options_.skip_rules) {
     const auto done = nft(commands);
     if (!done) return done.error();
   }
-  cut_.insert(added.begin(), added.end());
-  return cut_.empty() ? Result<void>() : verify_chain();
+  cut_ = std::move(wanted);
+  return verify();
 }
 
 Result<std::map<std::string, uint64_t>> Firewall::dropped() const {
@@ -144,31 +155,16 @@ Result<std::map<std::string, uint64_t>> Firewall::dropped() const {
   return counters;
 }
 
-Result<std::map<std::string, uint64_t>> Firewall::heal(const std::vector<std::string>& from) {
-  std::set<std::string> healed;
-  for (const std::string& text : from) {
-    const auto address = normal_address(text);
-    if (!address) return address.error();
-    if (cut_.contains(*address)) healed.insert(*address);
-  }
-  if (from.empty()) healed = cut_;
+Result<std::map<std::string, uint64_t>> Firewall::heal() {
   std::map<std::string, uint64_t> packets;
-  if (healed.empty()) return packets;
-  const auto before = dropped();
-  for (const std::string& address : healed) {
-    packets[address] = before && before->contains(address) ? before->at(address) : 0;
+  if (cut_.empty()) return packets;
+  for (const std::string& address : cut_) packets[address] = 0;
+  if (const auto counters = dropped()) {
+    for (const auto& [address, count] : *counters) packets[address] = count;
   }
-  std::string commands;
-  if (healed.size() == cut_.size()) {
-    commands = "add table " + table_ + "; delete table " + table_;
-  } else {
-    for (const std::string& address : healed) {
-      commands += "delete element " + set_of(address) + "{ " + address + " }; ";
-    }
-  }
-  const auto done = nft(commands);
+  const auto done = nft("add table " + table_ + "; delete table " + table_);
   if (!done) return done.error();
-  for (const std::string& address : healed) cut_.erase(address);
+  cut_.clear();
   return packets;
 }
 

@@ -32,12 +32,12 @@ class Firewall {
   // left (`found_leftover`). An error says why links cannot be cut here.
   Result<void> probe(bool* found_leftover);
 
-  // Numeric addresses of either family. Returns after the rules were seen in place.
+  // From now on drops what comes from exactly these numeric addresses of either family, without
+  // a moment in between. Returns after the rules were seen in place.
   Result<void> cut(const std::vector<std::string>& from);
 
-  // The packets dropped since the cut, per address. Nothing named: everything. The table goes with
-  // the last address.
-  Result<std::map<std::string, uint64_t>> heal(const std::vector<std::string>& from);
+  // The packets dropped since the cut, per address. The table is gone afterwards.
+  Result<std::map<std::string, uint64_t>> heal();
 
   Result<std::map<std::string, uint64_t>> dropped() const;  // what is cut, with its counter
   const std::set<std::string>& addresses() const { return cut_; }
@@ -46,7 +46,7 @@ class Firewall {
   Result<std::string> nft(const std::string& commands, bool json = false) const;
   std::string table_commands() const;
   std::string set_of(const std::string& address) const;
-  Result<void> verify_chain() const;
+  Result<void> verify() const;
 
   FirewallOptions options_;
   std::string tool_, table_;

@@ -24,8 +24,9 @@
 //                                                    run in between
 //   resume  name                                  -> running, held (nothing ran since the pause
 //                                                    was verified, as far as seen), why
-//   cut     from:[address…]                       drops packets FROM these addresses; -> installed
-//   heal    [from:[address…]]                     -> dropped {address: packets}; none named: all
+//   cut     from:[address…]                       from now on drops packets FROM exactly these
+//                                                 addresses; -> installed
+//   heal                                          -> dropped {address: packets}
 //   probe   to:[address…]                         sends a UDP datagram to each
 //   observe                                       -> daemons, rules
 //   fetch   path offset [max]                     -> data (base64), size, eof
@@ -40,7 +41,7 @@
 //
 // Unsolicited:
 //   {"event":"exit","daemon":…,"pid":…,"code":…|"signal":…,"asked":…}  asked: by kill or stop
-//   {"event":"bite","from":…,"packets":…}         the rule that drops this peer dropped something
+//   {"event":"bite","from":…,"packets":…}         the first packets dropped since the cut
 //   {"event":"unpaused","daemon":…,"why":…}       a pause did not hold
 //   {"event":"log","tail":…,"seq":…,"line":…[,"cut":true]}   seq counts from 1 in each tail
 //   {"event":"bad-line","why":…}                  a line that is no request, or too long

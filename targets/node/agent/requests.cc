@@ -1,0 +1,250 @@
+// What the agent does for each request (protocol.h).
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <stdlib.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "targets/node/agent/agent.h"
+#include "targets/node/agent/base64.h"
+#include "targets/node/agent/files.h"
+#include "targets/node/agent/own_net.h"
+#include "targets/node/agent/protocol.h"
+
+namespace assay::agent {
+namespace {
+
+using nlohmann::json;
+
+using Strings = std::vector<std::string>;
+using StringMap = std::map<std::string, std::string>;
+
+Nanos milliseconds_of(const json& request, const char* key, int64_t missing) {
+  return milliseconds(std::clamp<int64_t>(request.value(key, missing), 0, 86'400'000));
+}
+
+size_t bytes_of(const json& request, const char* key, size_t limit) {
+  return static_cast<size_t>(
+      std::clamp<int64_t>(request.value(key, int64_t(limit)), 0, int64_t(limit)));
+}
+
+// A datagram to the discard port: only the drop rule on its way cares about it.
+bool send_datagram(const std::string& address) {
+  sockaddr_in v4{.sin_family = AF_INET, .sin_port = htons(9)};
+  sockaddr_in6 v6{.sin6_family = AF_INET6, .sin6_port = htons(9)};
+  const bool is_v4 = inet_pton(AF_INET, address.c_str(), &v4.sin_addr) == 1;
+  if (!is_v4 && inet_pton(AF_INET6, address.c_str(), &v6.sin6_addr) != 1) return false;
+  const int fd = socket(is_v4 ? AF_INET : AF_INET6, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+  if (fd < 0) return false;
+  const auto* to =
+      is_v4 ? reinterpret_cast<const sockaddr*>(&v4) : reinterpret_cast<const sockaddr*>(&v6);
+  const bool sent = sendto(fd, "assay", 5, 0, to, is_v4 ? sizeof v4 : sizeof v6) == 5;
+  close(fd);
+  return sent;
+}
+
+void answer(const Result<void>& done, const Responder& responder) {
+  done ? responder.ok() : responder.fail(done.error().message);
+}
+
+}  // namespace
+
+void Agent::dispatch(Request request, const Responder& responder) {
+  using Handler = void (Agent::*)(Request, const Responder&);
+  static const std::map<std::string, Handler> handlers = {
+      {"beat", &Agent::do_beat},     {"run", &Agent::do_run},         {"start", &Agent::do_start},
+      {"kill", &Agent::do_kill},     {"stop", &Agent::do_stop},       {"pause", &Agent::do_pause},
+      {"resume", &Agent::do_resume}, {"cut", &Agent::do_cut},         {"heal", &Agent::do_heal},
+      {"probe", &Agent::do_probe},   {"observe", &Agent::do_observe}, {"fetch", &Agent::do_fetch},
+      {"list", &Agent::do_list},     {"mkdir", &Agent::do_mkdir},     {"rm", &Agent::do_rm},
+      {"tail", &Agent::do_tail},     {"untail", &Agent::do_untail},   {"fsync", &Agent::do_fsync},
+      {"net", &Agent::do_net},       {"close", &Agent::do_close},
+  };
+  const std::string word = request.at("do");
+  const auto it = handlers.find(word);
+  if (it == handlers.end()) return responder.fail("unknown request \"" + word + "\"");
+  (this->*it->second)(request, responder);
+}
+
+void Agent::do_beat(Request, const Responder& responder) { responder.ok(); }
+
+void Agent::do_run(Request request, const Responder& responder) {
+  ChildSpec spec{.argv = request.at("argv"),
+                 .env = request.value("env", StringMap()),
+                 .cwd = request.value("cwd", "")};
+  const std::string input = request.value("stdin", "");
+  if (!input.empty()) spec.in = text_file(input);
+  const CommandLimits limits{milliseconds_of(request, "deadline_ms", 60'000),
+                             bytes_of(request, "stdout_max", kMaxOutputBytes),
+                             bytes_of(request, "stderr_max", kMaxOutputBytes)};
+  const auto started = commands_.run(spec, limits, [responder](const CommandResult& result) {
+    json reply = to_json(result.exit);
+    reply.update({{"timed_out", result.timed_out},
+                  {"stdout", result.out},
+                  {"stderr", result.err},
+                  {"stdout_cut", result.out_cut},
+                  {"stderr_cut", result.err_cut}});
+    responder.ok(std::move(reply));
+  });
+  if (spec.in >= 0) close(spec.in);
+  if (!started) responder.fail(started.error().message);
+}
+
+void Agent::do_start(Request request, const Responder& responder) {
+  const ChildSpec spec{.argv = request.at("argv"),
+                       .env = request.value("env", StringMap()),
+                       .cwd = request.value("cwd", "")};
+  daemons_.start(request.at("name"), spec, request.value("log", ""), responder);
+}
+
+void Agent::do_kill(Request request, const Responder& responder) {
+  daemons_.kill(request.at("name"), responder);
+}
+
+void Agent::do_stop(Request request, const Responder& responder) {
+  daemons_.stop(request.at("name"), milliseconds_of(request, "grace_ms", 5'000), responder);
+}
+
+void Agent::do_pause(Request request, const Responder& responder) {
+  daemons_.pause(request.at("name"), responder);
+}
+
+void Agent::do_resume(Request request, const Responder& responder) {
+  daemons_.resume(request.at("name"), responder);
+}
+
+void Agent::do_cut(Request request, const Responder& responder) {
+  if (const auto absent = hello_["absent"].find("link"); absent != hello_["absent"].end()) {
+    return responder.fail("links cannot be cut here: " + absent->get<std::string>());
+  }
+  const Strings from = request.at("from");
+  for (const std::string& text : from) {
+    const auto address = normal_address(text);
+    if (address && *address == control_)
+      return responder.fail(text + " is the driver's own address");
+  }
+  const auto before = firewall_.dropped();
+  if (!before) return responder.fail(before.error().message);
+  const auto done = firewall_.cut(from);
+  if (!done) return responder.fail(done.error().message);
+  unbitten_.clear();
+  for (const std::string& address : firewall_.addresses()) {
+    const auto known = before->find(address);
+    unbitten_[address] = known == before->end() ? 0 : known->second;
+  }
+  responder.ok({{"installed", firewall_.addresses()}});
+  if (!std::exchange(looks_for_bites_, true)) look_for_bites(milliseconds(5));
+}
+
+void Agent::look_for_bites(Nanos wait) {
+  loop_.after(wait, [this, wait] {
+    if (!unbitten_.empty()) {
+      if (const auto counters = firewall_.dropped()) report_bites(*counters);
+    }
+    looks_for_bites_ = !unbitten_.empty();
+    if (looks_for_bites_) look_for_bites(std::min(wait * 2, milliseconds(100)));
+  });
+}
+
+void Agent::report_bites(const std::map<std::string, uint64_t>& counters) {
+  for (const auto& [address, packets] : counters) {
+    const auto it = unbitten_.find(address);
+    if (it == unbitten_.end() || packets <= it->second) continue;
+    emit({{"event", "bite"}, {"from", address}, {"packets", packets - it->second}});
+    unbitten_.erase(it);
+  }
+}
+
+void Agent::do_heal(Request, const Responder& responder) {
+  const auto dropped = firewall_.heal();
+  if (!dropped) return responder.fail(dropped.error().message);
+  unbitten_.clear();
+  responder.ok({{"dropped", *dropped}});
+}
+
+void Agent::do_probe(Request request, const Responder& responder) {
+  const Strings to = request.at("to");
+  if (options_.skip.contains("probe")) return responder.ok();
+  for (const std::string& address : to) {
+    if (!normal_address(address)) return responder.fail("not an address: \"" + address + "\"");
+    send_datagram(address);  // one that cannot be sent now is as good as lost: the asker asks again
+  }
+  responder.ok();
+}
+
+void Agent::do_observe(Request, const Responder& responder) {
+  const auto rules = firewall_.dropped();
+  if (!rules) return responder.fail(rules.error().message);
+  responder.ok({{"daemons", daemons_.observe()}, {"rules", *rules}});
+}
+
+void Agent::do_tail(Request request, const Responder& responder) {
+  tails_->add(request.at("name"), request.at("path"), request.value("offset", int64_t{0}));
+  responder.ok();
+}
+
+void Agent::do_untail(Request request, const Responder& responder) {
+  tails_->remove(request.at("name"));
+  responder.ok();
+}
+
+void Agent::do_fetch(Request request, const Responder& responder) {
+  const auto chunk = read_chunk(request.at("path"), request.value("offset", int64_t{0}),
+                                bytes_of(request, "max", kFetchChunkBytes));
+  if (!chunk) return responder.fail(chunk.error().message);
+  responder.ok({{"data", base64_encode(chunk->data)}, {"size", chunk->size}, {"eof", chunk->eof}});
+}
+
+void Agent::do_list(Request request, const Responder& responder) {
+  const auto listing = list_folder(request.at("path"), kMaxListEntries);
+  if (!listing) return responder.fail(listing.error().message);
+  json entries = json::array();
+  for (const ListEntry& entry : listing->entries) {
+    entries.push_back({{"path", entry.path}, {"type", entry.type}, {"bytes", entry.bytes}});
+  }
+  responder.ok({{"entries", std::move(entries)}, {"cut", listing->cut}});
+}
+
+void Agent::do_mkdir(Request request, const Responder& responder) {
+  answer(make_folder(options_.data_folder, request.at("path")), responder);
+}
+
+void Agent::do_rm(Request request, const Responder& responder) {
+  answer(remove_folder(options_.data_folder, request.at("path")), responder);
+}
+
+// In a child, since a sync may take as long as the disk likes.
+void Agent::do_fsync(Request request, const Responder& responder) {
+  const std::string path = request.at("path");
+  const size_t bytes = bytes_of(request, "bytes", 4'096);
+  const ChildSpec spec{.body = [path, bytes] {
+    const auto took = time_fsync(path, bytes);
+    const std::string text = took ? std::to_string(*took) : took.error().message;
+    return write(took ? STDOUT_FILENO : STDERR_FILENO, text.data(), text.size()) > 0 ? !took.ok()
+                                                                                     : 2;
+  }};
+  const auto started =
+      commands_.run(spec, {seconds(60), 4'096, 4'096}, [responder](const CommandResult& result) {
+        if (result.timed_out) return responder.fail("fsync did not end within 60 s");
+        if (result.exit != ExitStatus{})
+          return responder.fail(result.err.empty() ? "fsync " + describe(result.exit) : result.err);
+        responder.ok({{"ns", atoll(result.out.c_str())}});
+      });
+  if (!started) responder.fail(started.error().message);
+}
+
+void Agent::do_net(Request request, const Responder& responder) {
+  if (!options_.own_network) return responder.fail("this agent lives in the network of its host");
+  answer(configure_network(request.at("link"), request.at("name"), request.at("address")),
+         responder);
+}
+
+void Agent::do_close(Request, const Responder& responder) {
+  responder.ok(clean_up());
+  end(0, "asked to");
+}
+
+}  // namespace assay::agent
