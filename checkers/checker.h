@@ -62,7 +62,8 @@ class Checker {
   virtual ~Checker() = default;
   virtual std::string_view name() const = 0;     // as `assay list checkers` shows it
   virtual std::string_view summary() const = 0;  // one line
-  // Whether it is run when nobody names checkers: has this history anything for it to judge?
+  // Has this history anything for it to judge? check_history() asks only those that do: a target
+  // without members has no members that could disagree.
   virtual bool applies(const History&) const { return true; }
   // An input error when it cannot judge this history at all (operations that it does not know).
   // check() may count on it.
@@ -74,9 +75,9 @@ class Checker {
 const std::vector<const Checker*>& all_checkers();
 const Checker* find_checker(std::string_view name);  // nullptr when there is none
 
-// Runs the checkers named (those of the header; all that apply when the header names none), and
-// returns the tree whose root is named "run". A name that is not there, and a history that one of
-// them does not accept, are input errors.
+// Runs the checkers named (those of the header; all when the header names none), as far as they
+// apply, and returns the tree whose root is named "run". A name that is not there, and a history
+// that one of them does not accept, are input errors.
 Result<Verdict> check_history(const History& history, const std::vector<std::string>& checkers,
                               const Budget& budget);
 

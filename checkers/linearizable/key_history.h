@@ -1,0 +1,55 @@
+// KeyHistory: what was recorded about one key, before anything is concluded from it.
+//
+// Linearizability is compositional: each key is one register and is judged apart.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "checkers/history/history.h"
+
+namespace assay::linearizable {
+
+enum class Call : uint8_t { kRead, kWrite, kCas };
+
+// One client operation on the key. A delete is a write of null.
+struct KeyOp {
+  Call f = Call::kRead;
+  OpType type = OpType::kInfo;
+  bool mismatch = false;  // a failed cas: it failed because the values (or tokens) differed
+  bool guarded = false;   // a cas that compared a token, not the value
+  uint32_t id = 0;        // of the Operation in the history
+  Position call = 0;
+  Position ret = kOpen;
+  Scalar value;  // read: what it returned; write: what it writes; cas: what it expects
+  Scalar next;   // cas: what it writes
+};
+
+// How a history is to be read; `assay check` prints it.
+struct Conventions {
+  Scalar initial;
+  bool failed_cas_observes = true;
+  bool null_read_is_value = true;
+};
+
+struct KeyHistory {
+  Symbol key;
+  Conventions conventions;
+  std::vector<KeyOp> ops;  // in order of invocation
+};
+
+// The ids of the operations of each key, keys with most operations first (equal: in order of
+// first appearance).
+struct KeyGroup {
+  Symbol key;
+  std::vector<uint32_t> ids;
+};
+std::vector<KeyGroup> group_by_key(const History& history);
+
+// Reads one key out of the history. Its operations must be ones that can_judge() accepts.
+KeyHistory key_history(const History& history, const KeyGroup& group);
+
+// An input error when there is an operation that a register does not have.
+Result<void> can_judge(const History& history);
+
+}  // namespace assay::linearizable

@@ -1,0 +1,387 @@
+#include "checkers/linearizable/linearizable.h"
+
+#include <algorithm>
+#include <atomic>
+#include <optional>
+#include <thread>
+
+#include "checkers/facts.h"
+#include "checkers/linearizable/order.h"
+#include "checkers/linearizable/story.h"
+#include "checkers/registry.h"
+
+namespace assay::linearizable {
+namespace {
+
+constexpr size_t kWitnessesMax = 5;  // keys whose anomaly is told
+constexpr size_t kChildrenMax = 20;  // keys shown
+
+// Decides one problem. The path for unique values (no search at all) branches off here.
+SearchResult decide(const Problem& problem, const SearchOptions& options) {
+  return search(problem, options);
+}
+
+struct KeyResult {
+  SearchResult found;
+  size_t events = 0;
+  size_t unknown = 0;     // optional operations
+  bool observed = false;  // something was read or compared
+};
+
+// What is found of the keys, by the number of their group.
+class Keys {
+ public:
+  Keys(const History& history, const Budget& budget, const LinearizableOptions& options)
+      : history_(history), budget_(budget), options_(options), groups(group_by_key(history)) {
+    results.resize(groups.size());
+  }
+
+  void judge() {
+    std::atomic<size_t> next{0};
+    auto work = [&] {
+      for (size_t i = next++; i < groups.size(); i = next++) results[i] = judge_key(i);
+    };
+    const size_t jobs = std::clamp<size_t>(groups.size(), 1, std::max(1, budget_.jobs));
+    std::vector<std::thread> threads;
+    for (size_t i = 1; i < jobs; ++i) threads.emplace_back(work);
+    work();
+    for (std::thread& thread : threads) thread.join();
+  }
+
+  std::vector<size_t> with(Outcome outcome) const {
+    std::vector<size_t> keys;
+    for (size_t i = 0; i < results.size(); ++i) {
+      if (results[i].found.outcome == outcome) keys.push_back(i);
+    }
+    return keys;
+  }
+
+ private:
+  KeyResult judge_key(size_t i) const {
+    KeyResult result;
+    const KeyHistory key = key_history(history_, groups[i]);
+    const Problem problem = prepare(key);
+    SearchOptions search_options = options_.search;
+    search_options.exhausted = budget_.exhausted;
+    search_options.memory_bytes_max =
+        budget_.memory_bytes / 4 / static_cast<uint64_t>(std::max(1, budget_.jobs));
+    search_options.want_order |= options_.prove;
+    result.found = decide(problem, search_options);
+    result.events = problem.events.size();
+    for (const ProblemOp& op : problem.ops) {
+      result.unknown += op.optional;
+      result.observed |= !op.optional && op.kind != Kind::kWrite;
+    }
+    if (options_.prove && result.found.outcome == Outcome::kValid) {
+      const std::string wrong = replay(key, linear_order(problem, result.found.placements));
+      ASSAY_CHECK(wrong.empty(), "the order found for key \"%s\" is not one: %s",
+                  std::string(key.key.text()).c_str(), wrong.c_str());
+    }
+    result.found.placements = {};
+    return result;
+  }
+
+  const History& history_;
+  const Budget& budget_;
+  const LinearizableOptions& options_;
+
+ public:
+  const std::vector<KeyGroup> groups;
+  std::vector<KeyResult> results;
+};
+
+std::string key_name(Symbol key) { return key.empty() ? "register" : std::string(key.text()); }
+std::string of_key(Symbol key) { return key.empty() ? "" : " of " + std::string(key.text()); }
+std::string number(size_t n, const char* one, const char* many) {
+  return std::to_string(n) + " " + (n == 1 ? one : many);
+}
+
+// Whose word an invalid verdict rests on: judges once more with what failed near the witness taken
+// as of unknown outcome.
+class WhoseWord {
+ public:
+  WhoseWord(const History& history, const KeyHistory& key, Position last,
+            const ShrinkLimits& limits)
+      : history_(history), part_(cut_at(key, last + 1)), last_(last), limits_(limits) {
+    for (uint32_t i = 0; i < part_.ops.size(); ++i) {
+      const KeyOp& op = part_.ops[i];
+      if (op.type == OpType::kFail && op.f != Call::kRead) failures_.push_back(i);
+    }
+    if (failures_.size() > kNear) failures_.erase(failures_.begin(), failures_.end() - kNear);
+  }
+
+  std::string sentence() {
+    const std::string independent = "independent of your error mapping";
+    if (failures_.empty()) return independent + ": no operation near the witness failed";
+    switch (without(failures_)) {
+      case Outcome::kInvalid:
+        return independent + ": still impossible when each of " +
+               number(failures_.size(), "failed operation", "failed operations") +
+               " near the witness may have happened";
+      case Outcome::kUnknown:
+        return "whether it rests on your error mapping was not decided within its budget";
+      case Outcome::kValid:
+        break;
+    }
+    for (auto i = failures_.rbegin(); i != failures_.rend(); ++i) {
+      if (without({*i}) != Outcome::kValid) continue;
+      const Operation operation = history_[part_.ops[*i].id];
+      return "rests on operation " + std::to_string(operation.invoke_index()) +
+             " being a definite failure: if it may have happened, all is explained";
+    }
+    return "rests on several operations being definite failures";
+  }
+
+ private:
+  static constexpr std::ptrdiff_t kNear = 200;
+
+  Outcome without(const std::vector<uint32_t>& failures) const {
+    KeyHistory weaker = part_;
+    for (uint32_t i : failures) {
+      weaker.ops[i].type = OpType::kInfo;
+      weaker.ops[i].mismatch = false;
+    }
+    const Problem problem = prepare(weaker);
+    if (problem.events.empty()) return Outcome::kValid;
+    return impossible_until(problem, static_cast<uint32_t>(problem.events.size()) - 1, limits_);
+  }
+
+  const History& history_;
+  const KeyHistory part_;
+  const Position last_;
+  const ShrinkLimits& limits_;
+  std::vector<uint32_t> failures_;
+};
+
+Position position_of(const KeyHistory& key, const Problem& problem, uint32_t event) {
+  const uint32_t what = problem.events[event];
+  const KeyOp& op = key.ops[problem.ops[what / 2].source];
+  return what & 1 ? op.ret : op.call;
+}
+
+struct Told {
+  Verdict verdict;
+  size_t operations = 0;  // that cannot be weakened
+  Position last = 0;
+};
+
+Told tell_invalid(const History& history, const KeyGroup& group, const KeyResult& result,
+                  const Surroundings& surroundings, const ShrinkLimits& limits) {
+  const KeyHistory key = key_history(history, group);
+  const Problem problem = prepare(key);
+  const Core core = shrink(problem, result.found.event, limits);
+  Story story = tell(history, key, problem, core, surroundings);
+  Told told;
+  told.operations = core.ops.size();
+  told.last = position_of(key, problem, core.last);
+  Verdict& verdict = told.verdict;
+  verdict.name = key_name(group.key);
+  verdict.safety = Safety::kInvalid;
+  verdict.reason = story.anomaly + of_key(group.key);
+  const std::string word = WhoseWord(history, key, told.last, limits).sentence();
+  story.witness.lines.push_back(word);
+  verdict.facts.emplace_back(fact::kRestsOn, word);
+  verdict.facts.emplace_back("decided by", std::string(to_string(result.found.stage)));
+  verdict.counts = {{"operations", static_cast<int64_t>(group.ids.size())},
+                    {"cannot be weakened", static_cast<int64_t>(core.ops.size())}};
+  verdict.witness = std::move(story.witness);
+  return told;
+}
+
+Verdict tell_unknown(const History& history, const KeyGroup& group, const KeyResult& result) {
+  Verdict verdict;
+  verdict.name = key_name(group.key);
+  verdict.safety = Safety::kUnknown;
+  const KeyHistory key = key_history(history, group);
+  const Problem problem = prepare(key);
+  const uint32_t event =
+      std::min<uint32_t>(result.found.event, static_cast<uint32_t>(problem.events.size()) - 1);
+  const uint32_t what = problem.events[event];
+  const Operation at = history[key.ops[problem.ops[what / 2].source].id];
+  verdict.reason = "not decided within its budget: " + std::to_string(event) + " of " +
+                   std::to_string(result.events) + " events" + of_key(group.key) +
+                   " explained, up to index " +
+                   std::to_string(what & 1 ? at.return_index() : at.invoke_index());
+  verdict.counts = {{"operations", static_cast<int64_t>(group.ids.size())},
+                    {"events", static_cast<int64_t>(result.events)},
+                    {"event reached", event},
+                    {"unknown writes", static_cast<int64_t>(result.unknown)}};
+  verdict.facts.emplace_back(fact::kMissing, verdict.reason);
+  verdict.facts.emplace_back(fact::kRemedy, "more time: `--budget 600s`");
+  verdict.facts.emplace_back(fact::kRemedy, "fewer operations on a key: `--ops-per-key 100`");
+  return verdict;
+}
+
+void add_conventions(const History& history, Model model, Verdict& verdict) {
+  const HistoryHeader& header = history.header();
+  auto assume = [&](std::string text) {
+    verdict.facts.emplace_back(fact::kConvention, std::move(text));
+  };
+  assume("each key is a " + std::string(to_string(model)) +
+         (header.model.empty() ? " (guessed)" : ""));
+  assume("the initial value is " + header.initial.to_json());
+  if (model == Model::kCasRegister) {
+    assume(header.failed_cas_observes ? "a failed CAS observes that the value differed"
+                                      : "a failed CAS says nothing of the value");
+  }
+  assume(header.null_read_is_value ? "an ok read of null is a value"
+                                   : "an ok read of null says nothing");
+}
+
+void add_counts(const History& history, const Keys& keys, Verdict& verdict) {
+  int64_t ok = 0, fail = 0, info = 0, events = 0, unknown = 0;
+  for (size_t id = 0; id < history.size(); ++id) {
+    switch (history[id].type()) {
+      case OpType::kOk:
+        ++ok;
+        break;
+      case OpType::kFail:
+        ++fail;
+        break;
+      default:
+        ++info;
+    }
+  }
+  SearchCounters counters;
+  for (const KeyResult& result : keys.results) {
+    events += static_cast<int64_t>(result.events);
+    unknown += static_cast<int64_t>(result.unknown);
+    counters.add(result.found.counters);
+  }
+  const size_t largest = keys.groups.empty() ? 0 : keys.groups[0].ids.size();
+  verdict.counts = {{"keys", static_cast<int64_t>(keys.groups.size())},
+                    {"operations", static_cast<int64_t>(history.size())},
+                    {"ok", ok},
+                    {"fail", fail},
+                    {"info", info},
+                    {"largest key", static_cast<int64_t>(largest)},
+                    {"events", events},
+                    {"events searched", static_cast<int64_t>(counters.events)},
+                    {"configurations", static_cast<int64_t>(counters.nodes)},
+                    {"configurations at once", static_cast<int64_t>(counters.layer_max)},
+                    {"unknown writes", unknown}};
+}
+
+void add_invalid_keys(const History& history, const Keys& keys, const std::vector<size_t>& invalid,
+                      const ShrinkLimits& limits, Verdict& verdict) {
+  const Surroundings surroundings(history);
+  std::vector<Told> told;
+  for (size_t i : invalid) {
+    if (told.size() == kWitnessesMax) break;
+    told.push_back(tell_invalid(history, keys.groups[i], keys.results[i], surroundings, limits));
+  }
+  // First the one that is understood most easily.
+  std::stable_sort(told.begin(), told.end(), [](const Told& a, const Told& b) {
+    return std::pair(a.operations, a.last) < std::pair(b.operations, b.last);
+  });
+  for (Told& t : told) verdict.add(std::move(t.verdict));
+  for (size_t i = kWitnessesMax; i < std::min(invalid.size(), kChildrenMax); ++i) {
+    Verdict child{.name = key_name(keys.groups[invalid[i]].key), .safety = Safety::kInvalid};
+    child.reason = "no order explains the operations" + of_key(keys.groups[invalid[i]].key);
+    verdict.add(std::move(child));
+  }
+  if (invalid.size() > 1) {
+    verdict.facts.emplace_back("invalid keys", std::to_string(invalid.size()) + " of " +
+                                                   std::to_string(keys.groups.size()));
+  }
+}
+
+}  // namespace
+
+std::string_view to_string(Model model) {
+  return model == Model::kRegister ? "register" : "cas-register";
+}
+
+Result<Model> model_of(const History& history) {
+  bool any_cas = false;
+  for (size_t id = 0; id < history.size() && !any_cas; ++id) any_cas = history[id].f() == f::cas;
+  const std::string& name = history.header().model;
+  if (name == "cas-register" || (name.empty() && any_cas)) return Model::kCasRegister;
+  if (name == "register" && any_cas) {
+    return input_error("the model register has no cas: use the model cas-register");
+  }
+  if (name == "register" || name.empty()) return Model::kRegister;
+  return input_error("the model " + name + " is not known: there are register and cas-register");
+}
+
+SearchResult LinearizableOptions::search_any(const Problem& problem, const SearchOptions& options) {
+  return decide(problem, options);
+}
+
+Verdict check_linearizable(const History& history, const Budget& budget,
+                           const LinearizableOptions& options) {
+  Verdict verdict{.name = "linearizable"};
+  const auto model = model_of(history);
+  ASSAY_CHECK(model.ok(), "%s", model.ok() ? "" : model.error().message.c_str());
+  Keys keys(history, budget, options);
+  keys.judge();
+  add_counts(history, keys, verdict);
+  add_conventions(history, *model, verdict);
+
+  const std::vector<size_t> invalid = keys.with(Outcome::kInvalid);
+  const std::vector<size_t> unknown = keys.with(Outcome::kUnknown);
+  ShrinkLimits limits = options.shrink;
+  limits.exhausted = budget.exhausted;
+  if (!invalid.empty()) add_invalid_keys(history, keys, invalid, limits, verdict);
+  for (size_t i = 0; i < std::min(unknown.size(), kChildrenMax); ++i) {
+    verdict.add(tell_unknown(history, keys.groups[unknown[i]], keys.results[unknown[i]]));
+  }
+  if (!invalid.empty() || !unknown.empty()) return verdict;
+
+  const bool observed = std::any_of(keys.results.begin(), keys.results.end(),
+                                    [](const KeyResult& result) { return result.observed; });
+  if (!observed) {
+    verdict.reason = history.size() == 0 ? "there is no client operation to judge"
+                                         : "no operation observed a value: any order will do";
+    // A foreign history claims nothing: what little it holds is linearizable.
+    if (history.header().present || history.events() == 0) {
+      verdict.safety = Safety::kVacuous;
+      verdict.facts.emplace_back(fact::kMissing, "reads that were answered");
+    }
+    return verdict;
+  }
+  const size_t count = keys.groups.size();
+  verdict.reason = count == 1 ? "all " + number(history.size(), "operation", "operations") +
+                                    " fit one order that respects real time"
+                              : "the operations of each of " + std::to_string(count) +
+                                    " keys fit one order that respects real time";
+  SensitivityOptions sensitivity = options.sensitivity;
+  sensitivity.exhausted = budget.exhausted;
+  const Sensitivity measured =
+      measure_sensitivity(history, keys.groups, Rng(history.header().seed).stream("sensitivity"),
+                          sensitivity, options.judge);
+  verdict.facts.emplace_back(fact::kCouldHaveBeenCaught, measured.sentence(sensitivity));
+  verdict.counts.emplace_back("illegal edits", measured.made());
+  verdict.counts.emplace_back("illegal edits caught", measured.caught());
+  return verdict;
+}
+
+namespace {
+
+class Linearizable : public Checker {
+ public:
+  std::string_view name() const override { return "linearizable"; }
+  std::string_view summary() const override {
+    return "one order of each key's reads, writes and CAS explains all values and respects real "
+           "time";
+  }
+  Result<void> accepts(const History& history) const override {
+    if (auto model = model_of(history); !model) return model.error();
+    return can_judge(history);
+  }
+  Verdict check(const History& history, const Budget& budget) const override {
+    return check_linearizable(history, budget);
+  }
+};
+
+}  // namespace
+}  // namespace assay::linearizable
+
+namespace assay {
+
+const Checker& linearizable_checker() {
+  static const linearizable::Linearizable checker;
+  return checker;
+}
+
+}  // namespace assay

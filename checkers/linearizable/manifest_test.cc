@@ -1,0 +1,94 @@
+// Every register and cas-register history of the shared corpus, against its expected verdict. The
+// corpus is not part of the repository: ASSAY_SHARED, else ../shared beside it.
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <cstdlib>
+#include <fstream>
+#include <iostream>
+#include <map>
+#include <sstream>
+
+#include "checkers/history/history_io.h"
+#include "checkers/linearizable/linearizable.h"
+
+namespace assay::linearizable {
+namespace {
+
+using Row = std::map<std::string, std::string>;
+
+std::string shared_folder() {
+  const char* set = std::getenv("ASSAY_SHARED");
+  return set != nullptr ? set : std::string(ASSAY_SOURCE_DIR) + "/../shared";
+}
+
+std::vector<std::string> split(const std::string& line) {
+  std::vector<std::string> cells;
+  std::istringstream in(line);
+  for (std::string cell; std::getline(in, cell, '\t');) cells.push_back(cell);
+  return cells;
+}
+
+std::vector<Row> register_rows() {
+  std::ifstream manifest(shared_folder() + "/histories/MANIFEST.tsv");
+  std::vector<Row> rows;
+  std::string line;
+  if (!std::getline(manifest, line)) return rows;
+  const std::vector<std::string> names = split(line);
+  while (std::getline(manifest, line)) {
+    const std::vector<std::string> cells = split(line);
+    Row row;
+    for (size_t i = 0; i < std::min(names.size(), cells.size()); ++i) row[names[i]] = cells[i];
+    if (row["model"] == "register" || row["model"] == "cas-register") rows.push_back(row);
+  }
+  return rows;
+}
+
+// The manifest's columns as the options of `assay check` have them.
+void apply_conventions(const Row& row, HistoryHeader& header) {
+  header.model = row.at("model");
+  auto initial = parse_value(row.at("initial"));
+  ASSERT_TRUE(initial) << row.at("initial");
+  header.initial = *initial;
+  if (row.at("cas_fail") != "-") header.failed_cas_observes = row.at("cas_fail") == "observed";
+  if (row.at("null_read") != "-") header.null_read_is_value = row.at("null_read") == "observed";
+}
+
+TEST(Manifest, EveryRegisterHistoryGetsItsVerdict) {
+  const std::vector<Row> rows = register_rows();
+  if (rows.empty()) GTEST_SKIP() << "no MANIFEST.tsv under " << shared_folder() << "/histories";
+  LinearizableOptions options;
+  options.prove = true;
+  size_t agreed = 0, witnesses = 0, small = 0;
+  double check_s = 0;
+  for (const Row& row : rows) {
+    SCOPED_TRACE(row.at("file"));
+    auto history = read_history(shared_folder() + "/histories/" + row.at("file"));
+    ASSERT_TRUE(history) << history.error().message;
+    apply_conventions(row, history->mutable_header());
+    ASSERT_TRUE(can_judge(*history));
+    ASSERT_TRUE(model_of(*history));
+    const auto start = std::chrono::steady_clock::now();
+    const Verdict verdict = check_linearizable(*history, Budget{}, options);
+    check_s += std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+    EXPECT_EQ(to_string(verdict.word()), row.at("expected")) << verdict.reason;
+    agreed += to_string(verdict.word()) == row.at("expected");
+    if (verdict.safety != Safety::kInvalid) continue;
+    ASSERT_FALSE(verdict.children.empty());
+    ASSERT_TRUE(verdict.children[0].witness);
+    const Witness& witness = *verdict.children[0].witness;
+    EXPECT_FALSE(witness.operations.empty());
+    EXPECT_FALSE(witness.lines.empty());
+    ++witnesses;
+    small += witness.operations.size() <= 6;
+    if (std::getenv("ASSAY_SHOW") == nullptr) continue;
+    std::cout << row.at("file") << ": " << verdict.reason << "\n";
+    for (const std::string& text : witness.lines) std::cout << "    " << text << "\n";
+  }
+  std::cout << agreed << " of " << rows.size() << " verdicts agree, in " << check_s << " s; "
+            << small << " of " << witnesses << " witnesses have at most 6 operations\n";
+  EXPECT_GE(small * 10, witnesses * 9);
+}
+
+}  // namespace
+}  // namespace assay::linearizable
