@@ -6,7 +6,7 @@ namespace {
 constexpr ErrorMeaning kMeanings[] = {
     {kTooManyRequests.code, kTooManyRequests.message, "unavailable", true},
     {kNoLeader.code, kNoLeader.message, "unavailable", true},
-    {9, "etcdserver: not leader", "not-leader", true},
+    {kNotLeader.code, kNotLeader.message, "not-leader", true},
     {kTimeout.code, kTimeout.message, "timeout", false},
     {14, "etcdserver: request timed out, possibly due to previous leader failure", "timeout",
      false},

@@ -26,6 +26,7 @@ int http_status_of(int code);
 inline constexpr Error kTooManyRequests{8, "etcdserver: too many requests"};
 inline constexpr Error kUnimplemented{12, "etcdserver: not implemented"};
 // Refused before anything was appended to a log.
+inline constexpr Error kNotLeader{9, "etcdserver: not leader"};
 inline constexpr Error kNoLeader{14, "etcdserver: no leader"};
 // The request may have been done, or may yet be.
 inline constexpr Error kLeaderChanged{14, "etcdserver: leader changed"};

@@ -33,6 +33,8 @@ class HttpClient {
   // A numeric address.
   HttpClient(boost::asio::io_context& context, std::string address, int port);
   ~HttpClient();
+  HttpClient(const HttpClient&) = delete;
+  HttpClient& operator=(const HttpClient&) = delete;
 
   // Calls done once, on the context and never inside this call. May be called from done.
   void request(std::string_view method, std::string_view target, std::string_view body,

@@ -3,27 +3,9 @@
 #include <gtest/gtest.h>
 
 #include "targets/kv/http/testing_gateway.h"
-#include "targets/kv/service/service.h"
 
 namespace assay::kv {
 namespace {
-
-// A store that is nothing but the front and the service.
-class FrontedService {
- public:
-  HttpResponse answer(const HttpRequest& http) {
-    auto parsed = parse_http(http);
-    if (auto* refused = std::get_if<HttpResponse>(&parsed)) return *refused;
-    auto& request = std::get<FrontRequest>(parsed);
-    if (std::holds_alternative<HealthQuery>(request)) return render_health(true);
-    Result result = service_.apply(std::get<Request>(request));
-    if (const auto* error = std::get_if<Error>(&result)) return render(*error);
-    return render(Header{1, 2, 3}, std::get<Response>(result));
-  }
-
- private:
-  Service service_;
-};
 
 HttpResponse post(std::string_view target, std::string_view body) {
   return FrontedService().answer({"POST", target, body});

@@ -47,6 +47,8 @@ class HttpServer {
 
   HttpServer(boost::asio::io_context& context, Handler handler, HttpServerOptions options = {});
   ~HttpServer();  // closes everything; handlers are not called any more
+  HttpServer(const HttpServer&) = delete;
+  HttpServer& operator=(const HttpServer&) = delete;
 
   // Serves on a numeric address ("127.0.0.1", "::1"); port 0 takes a free one. Gives the port.
   Result<int> listen(const std::string& address, int port);

@@ -1,5 +1,5 @@
 // The recorded conversation with etcd's JSON gateway (testdata/gateway.txt), and what counts as the
-// same answer. Tests only.
+// same answer; and a store that is nothing but the front and the service. Tests only.
 #pragma once
 
 #include <fstream>
@@ -8,6 +8,9 @@
 #include <stdexcept>
 #include <string>
 #include <vector>
+
+#include "targets/kv/http/http_front.h"
+#include "targets/kv/service/service.h"
 
 namespace assay::kv {
 
@@ -66,5 +69,21 @@ inline nlohmann::json comparable(const std::string& text) {
   }
   return value;
 }
+
+class FrontedService {
+ public:
+  HttpResponse answer(const HttpRequest& http) {
+    auto parsed = parse_http(http);
+    if (auto* refused = std::get_if<HttpResponse>(&parsed)) return *refused;
+    auto& request = std::get<FrontRequest>(parsed);
+    if (std::holds_alternative<HealthQuery>(request)) return render_health(true);
+    Result result = service_.apply(std::get<Request>(request));
+    if (const auto* error = std::get_if<Error>(&result)) return render(*error);
+    return render(Header{1, 2, 3}, std::get<Response>(result));
+  }
+
+ private:
+  Service service_;
+};
 
 }  // namespace assay::kv

@@ -1,0 +1,46 @@
+// KvClient: the Client of every store that speaks etcd v3's JSON API, and the questions that
+// observers ask such a store.
+//
+// A value is stored as its JSON text; null is stored as absence (writing it deletes). Operations:
+// read, write, delete, and cas, which compares the key's mod_revision with op.expected where that
+// is given (0: absent) and the stored text with the old value otherwise. A completion carries the
+// key's revision (0: absent) and, as `at`, the store's. Nothing is ever sent twice.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "targets/kv/http/http_client.h"
+#include "targets/target.h"
+
+namespace assay {
+
+struct KvClientOptions {
+  bool serializable_reads = false;  // any node may answer them from what it has
+};
+
+// Null when the loop has no sockets (targets/asio/asio_loop.h). The loop must outlive the client.
+std::unique_ptr<Client> make_kv_client(Loop& loop, const NodeInfo& node, KvClientOptions options);
+// The same as Target::open_client wants it.
+void open_kv_client(Loop& loop, const NodeInfo& node, KvClientOptions options,
+                    Callback<std::unique_ptr<Client>> done);
+
+// Target::status and Target::chain for stores that have /assay/status and /assay/chain. The error's
+// message is one word where the node is unreachable: "refused", "timeout", "reset".
+void fetch_kv_status(Loop& loop, const NodeInfo& node, Callback<Value> done);
+void fetch_kv_chain(Loop& loop, const NodeInfo& node, int64_t count, Callback<Value> done);
+
+// --- The pure parts ------------------------------------------------------------------------------
+
+struct KvCall {
+  std::string_view target;
+  std::string body;
+};
+// What is sent for an operation. An operation that is not served aborts: a plan never has one.
+KvCall kv_call_of(const Op& op, const KvClientOptions& options);
+
+// What became of it: the one place that decides between ok, fail and info. fail only if nothing
+// was sent, or if the store says so with an error that the table (error_table.h) calls definite.
+Op kv_completion_of(const Op& op, HttpReply reply);
+
+}  // namespace assay

@@ -1,0 +1,331 @@
+#include "targets/kv/http/kv_client.h"
+
+#include <gtest/gtest.h>
+
+#include <optional>
+
+#include "checkers/history/history_io.h"
+#include "targets/asio/testing_loop.h"
+#include "targets/kv/http/error_table.h"
+#include "targets/kv/http/http_server.h"
+#include "targets/kv/http/testing_gateway.h"
+#include "targets/virtual_loop.h"
+
+namespace assay {
+namespace {
+
+using Fate = HttpReply::Fate;
+
+Op op_of(Symbol f, Value value, Token expected = {}) {
+  Op op;
+  op.f = f;
+  op.key = Symbol("k1");
+  op.value = std::move(value);
+  op.expected = expected;
+  return op;
+}
+Op read() { return op_of(f::read, {}); }
+Op write(Value value) { return op_of(f::write, std::move(value)); }
+Op cas(Value old_value, Value new_value, Token expected = {}) {
+  return op_of(f::cas, Value::pair(std::move(old_value), std::move(new_value)), expected);
+}
+Op del() { return op_of(f::delete_, {}); }
+
+// --- What became of an operation -----------------------------------------------------------------
+
+struct Outcome {
+  OpType type;
+  std::string cls;
+};
+
+Outcome outcome_of(const Op& op, HttpReply reply) {
+  const Op done = kv_completion_of(op, std::move(reply));
+  EXPECT_EQ(done.error.has_value(), done.type != OpType::kOk);
+  return {done.type, done.error ? std::string(done.error->cls.text()) : ""};
+}
+
+void expect_outcome(const Op& op, const HttpReply& reply, OpType type, const std::string& cls) {
+  SCOPED_TRACE(std::to_string(reply.status) + " " + reply.body + reply.error);
+  const Outcome outcome = outcome_of(op, reply);
+  EXPECT_EQ(to_string(outcome.type), to_string(type));
+  EXPECT_EQ(outcome.cls, cls);
+}
+
+TEST(KvOutcome, OfTheTransport) {
+  for (const Op& op : {read(), write(1), cas(1, 2), del()}) {
+    expect_outcome(op, {Fate::kNotSent, 0, "", "connection refused"}, OpType::kFail, "refused");
+    expect_outcome(op, {Fate::kLost, 0, "", "connection reset"}, OpType::kInfo, "reset");
+  }
+}
+
+TEST(KvOutcome, OfEveryCodeIsWhatTheTableSays) {
+  const std::string_view messages[] = {
+      "etcdserver: too many requests", "etcdserver: no leader",         "etcdserver: not leader",
+      "etcdserver: leader changed",    "etcdserver: request timed out", "something else"};
+  for (int code = -1; code <= 17; ++code) {
+    for (const std::string_view message : messages) {
+      const kv::ErrorMeaning& meaning = kv::meaning_of(code, message);
+      const HttpResponse error = kv::render_error(code, message);
+      // A status of 200 would be no error; the gateway never sends one with a code.
+      const int status = error.status == 200 ? 500 : error.status;
+      expect_outcome(write(1), {Fate::kAnswered, status, error.body, ""},
+                     meaning.definite ? OpType::kFail : OpType::kInfo, std::string(meaning.cls));
+    }
+  }
+}
+
+TEST(KvOutcome, OfNamedErrors) {
+  const std::pair<kv::Error, std::pair<OpType, const char*>> cases[] = {
+      {kv::kNoLeader, {OpType::kFail, "unavailable"}},
+      {kv::kTooManyRequests, {OpType::kFail, "unavailable"}},
+      {kv::kNotLeader, {OpType::kFail, "not-leader"}},
+      {kv::kLeaderChanged, {OpType::kInfo, "unknown"}},
+      {kv::kTimeout, {OpType::kInfo, "timeout"}},
+      {kv::kStopped, {OpType::kInfo, "unknown"}},
+      {kv::kEmptyKey, {OpType::kFail, "invalid"}},
+      {kv::kCompacted, {OpType::kFail, "out-of-range"}},
+  };
+  for (const auto& [error, expected] : cases) {
+    const HttpResponse http = kv::render(error);
+    expect_outcome(write(1), {Fate::kAnswered, http.status, http.body, ""}, expected.first,
+                   expected.second);
+  }
+}
+
+TEST(KvOutcome, OfAnswersThatAreNoAnswer) {
+  const std::pair<int, const char*> unknown[] = {
+      {500, ""}, {502, "Bad Gateway"}, {503, "{}"}, {503, R"({"code":3})"}, {504, "[1"}, {302, ""}};
+  for (const auto& [status, body] : unknown) {
+    expect_outcome(write(1), {Fate::kAnswered, status, body, ""}, OpType::kInfo, "unknown");
+  }
+  for (const int status : {400, 404, 405, 413, 431}) {
+    expect_outcome(write(1), {Fate::kAnswered, status, "text", ""}, OpType::kFail, "invalid");
+  }
+  for (const char* body : {"", "{", "[]", "{}", R"({"header":{}})",
+                           R"({"header":{"revision":"x"}})", R"({"header":{"revision":"0"}})"}) {
+    for (const Op& op : {read(), write(1), cas(1, 2), del()}) {
+      expect_outcome(op, {Fate::kAnswered, 200, body, ""}, OpType::kInfo, "malformed");
+    }
+  }
+  const std::string header = R"({"header":{"revision":"5"})";
+  for (const char* rest : {R"(,"kvs":[{"key":"YQ=="}]})", R"(,"kvs":[1]})",
+                           R"(,"kvs":[{"mod_revision":"5","value":"!"}]})"}) {
+    expect_outcome(read(), {Fate::kAnswered, 200, header + rest, ""}, OpType::kInfo, "malformed");
+  }
+  for (const char* rest : {"}", R"(,"responses":[]})", R"(,"responses":[{}]})"}) {
+    expect_outcome(cas(1, 2), {Fate::kAnswered, 200, header + rest, ""}, OpType::kInfo,
+                   "malformed");
+  }
+}
+
+// --- Against the service itself ------------------------------------------------------------------
+
+class KvOps : public testing::Test {
+ protected:
+  Op run(const Op& op, KvClientOptions options = {}) {
+    const KvCall call = kv_call_of(op, options);
+    HttpResponse http = store_.answer({"POST", call.target, call.body});
+    return kv_completion_of(op, {Fate::kAnswered, http.status, std::move(http.body), ""});
+  }
+  void expect_state(const Value& value, int64_t revision) {
+    const Op done = run(read());
+    EXPECT_EQ(done.type, OpType::kOk);
+    EXPECT_EQ(done.value, value) << done.value.to_json();
+    EXPECT_EQ(done.revision, Token(revision));
+  }
+
+  kv::FrontedService store_;
+};
+
+TEST_F(KvOps, AbsentReadsAsNullAtRevisionZero) {
+  expect_state(Value(), 0);
+  EXPECT_EQ(run(read()).at, Token(1));
+}
+
+TEST_F(KvOps, EveryValueComesBack) {
+  int64_t revision = 1;
+  for (const char* text :
+       {"0", "-7", "1.5", "\"text\"", "\"\"", "true", "[1,[2,null]]", R"({"a":1,"b":"\u0000"})"}) {
+    const Value value = *parse_value(text);
+    const Op done = run(write(value));
+    EXPECT_EQ(done.type, OpType::kOk);
+    EXPECT_EQ(done.value, value);
+    EXPECT_EQ(done.revision, Token(++revision));
+    EXPECT_EQ(done.at, Token(revision));
+    expect_state(value, revision);
+  }
+}
+
+TEST_F(KvOps, AnyKeyIsAKey) {
+  for (const char* key : {"a", "\"quoted\"\\", "mit Umlaut \xc3\xa4", " "}) {
+    Op op = write(1);
+    op.key = Symbol(key);
+    EXPECT_EQ(run(op).type, OpType::kOk) << key;
+  }
+}
+
+TEST_F(KvOps, WritingNullDeletes) {
+  run(write(1));
+  const Op done = run(write(Value()));
+  EXPECT_EQ(done.type, OpType::kOk);
+  EXPECT_EQ(done.revision, Token(0));
+  EXPECT_EQ(done.at, Token(3));
+  expect_state(Value(), 0);
+}
+
+TEST_F(KvOps, DeleteMakesAbsent) {
+  run(write(1));
+  EXPECT_EQ(run(del()).revision, Token(0));
+  expect_state(Value(), 0);
+  EXPECT_EQ(run(del()).type, OpType::kOk);
+}
+
+TEST_F(KvOps, UnguardedCasComparesTheValue) {
+  EXPECT_EQ(run(cas(Value(), 1)).type, OpType::kOk);
+  expect_state(1, 2);
+  const Op mismatch = run(cas(2, 3));
+  EXPECT_EQ(mismatch.type, OpType::kFail);
+  EXPECT_EQ(mismatch.error->cls.text(), "mismatch");
+  EXPECT_EQ(mismatch.error->current, Token(2));
+  EXPECT_EQ(mismatch.at, Token(2));
+  expect_state(1, 2);
+  const Op done = run(cas(1, 3));
+  EXPECT_EQ(done.type, OpType::kOk);
+  EXPECT_EQ(done.revision, Token(3));
+  expect_state(3, 3);
+  EXPECT_EQ(run(cas(Value(), 1)).error->cls.text(), "mismatch");
+  EXPECT_EQ(run(cas(1.0, 1)).error->cls.text(), "mismatch");
+  EXPECT_EQ(run(cas("3", 1)).error->cls.text(), "mismatch");
+}
+
+TEST_F(KvOps, GuardedCasComparesTheToken) {
+  EXPECT_EQ(run(cas(Value(), 1, Token(0))).type, OpType::kOk);
+  const Op exists = run(cas(Value(), 1, Token(0)));
+  EXPECT_EQ(exists.type, OpType::kFail);
+  EXPECT_EQ(exists.error->cls.text(), "conflict");
+  EXPECT_EQ(exists.error->current, Token(2));
+  // The value in the operation plays no part.
+  const Op done = run(cas(99, 5, Token(2)));
+  EXPECT_EQ(done.type, OpType::kOk);
+  EXPECT_EQ(done.revision, Token(3));
+  expect_state(5, 3);
+}
+
+TEST_F(KvOps, AConflictWithNothingHasTokenZero) {
+  run(write(1));
+  run(del());
+  const Op conflict = run(cas(1, 2, Token(2)));
+  EXPECT_EQ(conflict.error->cls.text(), "conflict");
+  EXPECT_EQ(conflict.error->current, Token(0));
+}
+
+TEST_F(KvOps, CasToNullDeletes) {
+  run(write(1));
+  const Op done = run(cas(1, Value()));
+  EXPECT_EQ(done.type, OpType::kOk);
+  EXPECT_EQ(done.revision, Token(0));
+  expect_state(Value(), 0);
+}
+
+TEST_F(KvOps, WhatIsNoJsonReadsAsText) {
+  store_.answer({"POST", "/v3/kv/put", R"({"key":"azE=","value":"YmFyIQ=="})"});
+  expect_state("bar!", 2);
+}
+
+TEST(KvCall, SerializableReadsAreAskedForOnlyOnDemand) {
+  EXPECT_EQ(kv_call_of(read(), {}).body, R"({"key":"azE="})");
+  EXPECT_EQ(kv_call_of(read(), {.serializable_reads = true}).body,
+            R"({"key":"azE=","serializable":true})");
+}
+
+// --- On a loop -----------------------------------------------------------------------------------
+
+class KvClientTest : public testing::Test {
+ protected:
+  void serve(HttpServer::Handler handler) {
+    server_.emplace(loop_.context(), std::move(handler));
+    node_.address = "127.0.0.1";
+    node_.client_port = *server_->listen("127.0.0.1", 0);
+  }
+  Result<Value> status() {
+    std::optional<Result<Value>> answer;
+    fetch_kv_status(loop_, node_, [&](Result<Value> value) { answer = std::move(value); });
+    EXPECT_FALSE(answer);
+    EXPECT_TRUE(loop_.run_until([&] { return answer.has_value(); }));
+    return *answer;
+  }
+
+  TestingLoop loop_;
+  std::optional<HttpServer> server_;
+  NodeInfo node_;
+};
+
+TEST_F(KvClientTest, InvokesOverHttp) {
+  kv::FrontedService store;
+  serve([&](const HttpRequest& request, Responder respond) { respond(store.answer(request)); });
+  std::unique_ptr<Client> client;
+  open_kv_client(loop_, node_, {}, [&](Result<std::unique_ptr<Client>> opened) {
+    ASSERT_TRUE(opened.ok());
+    client = std::move(*opened);
+  });
+  ASSERT_TRUE(loop_.run_until([&] { return client != nullptr; }));
+  std::optional<Op> done;
+  client->invoke(write(7), [&](Op op) { done = std::move(op); });
+  ASSERT_TRUE(loop_.run_until([&] { return done.has_value(); }));
+  EXPECT_EQ(done->type, OpType::kOk);
+  EXPECT_EQ(done->revision, Token(2));
+  done.reset();
+  server_.reset();
+  loop_.run_for(std::chrono::milliseconds(20));
+  client->invoke(write(8), [&](Op op) { done = std::move(op); });
+  ASSERT_TRUE(loop_.run_until([&] { return done.has_value(); }));
+  EXPECT_EQ(done->type, OpType::kFail);
+  EXPECT_EQ(done->error->cls.text(), "refused");
+}
+
+TEST_F(KvClientTest, VirtualTimeHasNoSockets) {
+  VirtualLoop loop;
+  std::string error;
+  open_kv_client(loop, node_, {}, [&](Result<std::unique_ptr<Client>> opened) {
+    if (!opened) error = opened.error().message;
+  });
+  fetch_kv_status(loop, node_, [&](Result<Value> value) { EXPECT_FALSE(value.ok()); });
+  loop.run();
+  EXPECT_EQ(error, "this target needs a loop with sockets: it cannot run in virtual time");
+}
+
+TEST_F(KvClientTest, StatusIsAValue) {
+  serve([](const HttpRequest& request, Responder respond) {
+    EXPECT_EQ(request.target, "/assay/status");
+    respond(kv::render(kv::NodeStatus{.role = "leader", .term = 2, .leader = "n1"}));
+  });
+  const auto answer = status();
+  ASSERT_TRUE(answer.ok());
+  EXPECT_EQ((*answer)["role"], Value("leader"));
+  EXPECT_EQ((*answer)["term"], Value(2));
+}
+
+TEST_F(KvClientTest, StatusSaysInAWordWhyThereIsNone) {
+  std::vector<Responder> held;
+  serve([&](const HttpRequest&, Responder respond) { held.push_back(std::move(respond)); });
+  EXPECT_EQ(status().error().message, "timeout");
+  serve([](const HttpRequest&, Responder) {});
+  EXPECT_EQ(status().error().message, "reset");
+  server_.reset();
+  EXPECT_EQ(status().error().message, "refused");
+}
+
+TEST_F(KvClientTest, ChainAsksForTheLastHashes) {
+  serve([](const HttpRequest& request, Responder respond) {
+    EXPECT_EQ(request.target, "/assay/chain?last=3");
+    respond(kv::render(kv::ChainAnswer{5, {1, 2, 3}}));
+  });
+  std::optional<Value> chain;
+  fetch_kv_chain(loop_, node_, 3, [&](Result<Value> value) { chain = *value; });
+  ASSERT_TRUE(loop_.run_until([&] { return chain.has_value(); }));
+  EXPECT_EQ((*chain)["from"], Value(5));
+  EXPECT_EQ((*chain)["hashes"].as_array().size(), 3u);
+}
+
+}  // namespace
+}  // namespace assay
