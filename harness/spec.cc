@@ -201,6 +201,10 @@ const Option kOptions[] = {
        s.net = v == "host" ? NetMode::kHost : NetMode::kPrivate;
        return {};
      }},
+    {"base-port",
+     [](TestSpec& s, const std::string& v) {
+       return put(integer("base-port", v, 1, 65000), s.base_port);
+     }},
     {"leave-running",
      [](TestSpec& s, const std::string& v) {
        return put(truth("leave-running", v), s.leave_running);
@@ -389,6 +393,7 @@ Value spec_to_value(const TestSpec& spec) {
   object("expect", spec.expect);
   object("thresholds", spec.thresholds);
   put("net", spec.net == NetMode::kHost ? "host" : "private");
+  if (spec.base_port) put("base-port", *spec.base_port);
   if (spec.leave_running) put("leave-running", true);
   if (spec.keep_data) put("keep-data", true);
   if (!spec.script.is_null()) put("script", spec.script);

@@ -45,6 +45,7 @@ struct TestSpec {
   std::map<std::string, std::string> expect;  // verdict path ("" the run) -> word
   std::map<std::string, int64_t> thresholds;  // K17's counters
   NetMode net = NetMode::kPrivate;
+  std::optional<int> base_port;  // of --net host: the first of two ports per node
   bool leave_running = false;
   bool keep_data = false;
   std::string bin_dir;  // empty: beside the binary

@@ -18,10 +18,10 @@ struct NodeClusterOptions {
     std::function<void(int node)> started;
     std::function<void(int node, int code, int signal, bool expected)> exited;
     std::function<void(int node, std::string_view line)> logged;
-    std::function<int()> leader;                       // Cluster::leader
-    std::function<void(Error)> lost;                   // an agent died, healed by itself, …
+    std::function<int()> leader;      // Cluster::leader
+    std::function<void(Error)> lost;  // an agent died, healed by itself, …
   } hooks;
-  bool cut = true;             // there is a network whose links can be cut
+  bool cut = true;                   // there is a network whose links can be cut
   Nanos ready_within = seconds(10);  // a started daemon must answer by then
 };
 

@@ -37,6 +37,7 @@ constexpr SpecFlag kSpecFlags[] = {
     {"expect", "WORD[:CHECKER]", "exit 0 on this verdict: valid, invalid or blocked; 5 on another"},
     {"net", "private|host",
      "a network of the run's own (default), or ports on 127.0.0.1 without partitions"},
+    {"base-port", "PORT", "with --net host: the first of two ports per node (default: free ones)"},
     {"leave-running", "", "keep the cluster after the verdict, until Ctrl-C"},
     {"keep-data", "", "keep the nodes' data folders whatever the verdict"},
     {"bin-dir", "DIR", "where assay-agent and assay-raft are (default: beside this program)"},

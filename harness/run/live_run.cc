@@ -5,6 +5,7 @@
 
 #include "checkers/history/vocabulary.h"
 #include "harness/run/host_monitor.h"
+#include "harness/run/node_logs.h"
 #include "harness/run/observer.h"
 #include "harness/run/real_loop.h"
 #include "harness/run/set_up.h"
@@ -61,16 +62,18 @@ class LiveRun::Impl {
   // --- The way of a run that nothing disturbs
 
   void begin() {
-    observer_ =
-        std::make_unique<Observer>(loop_, recorder_, *plan_.target,
-                                   plan_.in_process ? std::vector<NodeInfo>() : plan_.layout.nodes);
     host_ = std::make_unique<HostMonitor>(loop_, recorder_, folder_.path());
-    if (plan_.in_process) return play();
+    if (plan_.in_process) {
+      observe({});
+      return play();
+    }
     console_.detail("starting " + std::to_string(plan_.layout.nodes.size()) + " nodes");
     set_up_cluster(loop_, plan_, folder_, hooks(),
                    [this](Result<std::unique_ptr<NodeCluster>> cluster) {
                      if (!cluster) return fail(cluster.error());
                      cluster_ = std::move(*cluster);
+                     logs_ = std::make_unique<NodeLogs>(folder_, plan_.layout.nodes);
+                     observe(plan_.layout.nodes);
                      if (ending_) return tear_down();
                      observer_->start(kStatusInterval);
                      cluster_->set_up([this](Result<void> ready) {
@@ -78,6 +81,10 @@ class LiveRun::Impl {
                        if (!ending_) await_leader();
                      });
                    });
+  }
+
+  void observe(const std::vector<NodeInfo>& nodes) {
+    observer_ = std::make_unique<Observer>(loop_, recorder_, *plan_.target, nodes);
   }
 
   // The load begins on a cluster that works: a bring-up that fails says nothing about the store.
@@ -252,7 +259,11 @@ class LiveRun::Impl {
         .started = [this](int node) { observer_->note_start(node); },
         .exited = [this](int node, int code, int signal,
                          bool expected) { observer_->note_exit(node, code, signal, expected); },
-        .logged = [this](int node, std::string_view line) { observer_->note_log(node, line); },
+        .logged =
+            [this](int node, std::string_view line) {
+              logs_->write(node, loop_.now(), line);
+              observer_->note_log(node, line);
+            },
         .leader = [this] { return observer_->leader(); },
         .lost = [this](Error error) { fail(std::move(error)); },
     };
@@ -276,6 +287,7 @@ class LiveRun::Impl {
   Recorder recorder_{loop_, writer_, [this](const Error& error) { fail(error); }};
   std::unique_ptr<Observer> observer_;
   std::unique_ptr<HostMonitor> host_;
+  std::unique_ptr<NodeLogs> logs_;
   std::unique_ptr<NodeCluster> cluster_;
   std::vector<std::unique_ptr<NemesisRun>> faults_;
   std::unique_ptr<ScriptNemesis> script_;

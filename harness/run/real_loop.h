@@ -3,15 +3,11 @@
 
 #include <memory>
 
-#include "targets/loop.h"
-
-namespace boost::asio {
-class io_context;
-}
+#include "targets/asio/asio_loop.h"
 
 namespace assay {
 
-class RealLoop : public Loop {
+class RealLoop : public AsioLoop {
  public:
   RealLoop();
   ~RealLoop() override;
@@ -25,7 +21,7 @@ class RealLoop : public Loop {
   // Runs callbacks until stop(). What is queued then is never run.
   void run();
   void stop();
-  boost::asio::io_context& context();
+  boost::asio::io_context& context() override;
 
  private:
   struct State;

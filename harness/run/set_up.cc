@@ -1,0 +1,130 @@
+#include "harness/run/set_up.h"
+
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <filesystem>
+
+#include "harness/run/real_loop.h"
+#include "targets/node/local_node.h"
+#include "targets/node/private_net.h"
+
+namespace assay {
+namespace {
+
+namespace fs = std::filesystem;
+
+// In a network of their own all nodes use the same two.
+constexpr int kClientPort = 2379;
+constexpr int kPeerPort = 2380;
+// Where ports on 127.0.0.1 are looked for: below what the kernel gives to outgoing connections.
+constexpr int kFirstPort = 20000;
+constexpr int kLastPort = 32000;
+
+bool is_free(int port) {
+  const int fd = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  if (fd < 0) return false;
+  const int on = 1;
+  ::setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_port = htons(static_cast<uint16_t>(port));
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  const bool free = ::bind(fd, reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0;
+  ::close(fd);
+  return free;
+}
+
+// The first of `count` consecutive ports that are free.
+Result<int> free_ports(int count, std::optional<int> wanted) {
+  const auto in_use = [count](int base) {
+    for (int port = base; port < base + count; ++port) {
+      if (!is_free(port)) return port;
+    }
+    return 0;
+  };
+  if (wanted) {
+    const int port = in_use(*wanted);
+    if (port)
+      return environment_error("--base-port: the port 127.0.0.1:" + std::to_string(port) +
+                               " is in use");
+    return *wanted;
+  }
+  for (int base = kFirstPort + ::getpid() % 100 * 100; base + count < kLastPort;) {
+    const int port = in_use(base);
+    if (!port) return base;
+    base = port + 1;
+  }
+  return environment_error("no " + std::to_string(count) + " consecutive free ports on 127.0.0.1");
+}
+
+Result<void> lay_out(Plan& plan, const RunFolder& folder) {
+  const bool host = plan.spec.net == NetMode::kHost;
+  int base = 0;
+  if (host) {
+    auto found = free_ports(2 * plan.spec.nodes, plan.spec.base_port);
+    if (!found) return found.error();
+    base = *found;
+  }
+  for (NodeInfo& node : plan.layout.nodes) {
+    node.address = host ? "127.0.0.1" : node_address(node.index);
+    node.client_port = host ? base + 2 * node.index : kClientPort;
+    node.peer_port = host ? base + 2 * node.index + 1 : kPeerPort;
+    auto made = folder.make_node_folder(node.name);
+    if (!made) return made.error();
+    std::error_code error;
+    node.folder = fs::absolute(*made, error);
+    fs::create_directory(fs::path(node.folder) / "data", error);
+    if (error) return environment_error("cannot make " + node.folder + "/data: " + error.message());
+  }
+  return {};
+}
+
+struct Opening {
+  std::vector<std::unique_ptr<Node>> nodes;
+  size_t left;
+  std::optional<Error> error;
+};
+
+}  // namespace
+
+void set_up_cluster(RealLoop& loop, Plan& plan, const RunFolder& folder,
+                    NodeClusterOptions::Hooks hooks, Callback<std::unique_ptr<NodeCluster>> done) {
+  if (auto laid = lay_out(plan, folder); !laid) {
+    return loop.post([error = laid.error(), done = std::move(done)] { done(error); });
+  }
+  const auto opening = std::make_shared<Opening>();
+  opening->nodes.resize(plan.layout.nodes.size());
+  opening->left = plan.layout.nodes.size();
+  for (const NodeInfo& node : plan.layout.nodes) {
+    LocalNodeOptions options;
+    options.index = node.index;
+    options.name = node.name;
+    options.run_id = folder.name();
+    options.agent_path = plan.layout.bin_dir + "/assay-agent";
+    options.data_folder = node.folder + "/data";
+    options.agent_log = node.folder + "/agent.log";
+    options.private_network = plan.spec.net == NetMode::kPrivate;
+    start_local_node(
+        loop.context(), loop, options,
+        [&loop, &plan, opening, index = node.index, hooks,
+         done](Result<std::unique_ptr<Node>> opened) {
+          if (opened) opening->nodes[index] = std::move(*opened);
+          if (!opened && !opening->error) {
+            opening->error = environment_error("node " + plan.layout.nodes[index].name + ": " +
+                                               opened.error().message);
+          }
+          if (--opening->left > 0) return;
+          if (opening->error) return done(*opening->error);
+          NodeClusterOptions options;
+          options.hooks = hooks;
+          options.cut = plan.spec.net == NetMode::kPrivate;
+          done(std::make_unique<NodeCluster>(loop, *plan.target, plan.layout,
+                                             std::move(opening->nodes), std::move(options)));
+        });
+  }
+}
+
+}  // namespace assay

@@ -1,0 +1,215 @@
+#include "targets/node_cluster.h"
+
+#include <algorithm>
+#include <set>
+
+#include "targets/node/links.h"
+
+namespace assay {
+namespace {
+
+constexpr Nanos kPoll = milliseconds(50);  // between two questions whether a daemon answers
+constexpr Nanos kGrace = seconds(2);       // of a daemon that is asked to end
+
+std::string describe(const ProcessEnd& end) {
+  return end.signal ? "signal " + std::to_string(end.signal) : "code " + std::to_string(end.code);
+}
+
+}  // namespace
+
+// Shared with callbacks that may outlive the cluster.
+struct NodeCluster::State : std::enable_shared_from_this<NodeCluster::State> {
+  State(Loop& loop, Target& target, const Layout& layout, std::vector<std::unique_ptr<Node>> hands,
+        NodeClusterOptions options)
+      : loop(loop), target(target), layout(layout), options(std::move(options)) {
+    for (auto& hand : hands) members.push_back({std::move(hand)});
+  }
+
+  struct Member {
+    std::unique_ptr<Node> hand;
+    std::string daemon;  // its name on the node
+    bool running = false;
+    bool paused = false;
+    bool tailed = false;
+  };
+
+  Loop& loop;
+  Target& target;
+  const Layout layout;
+  NodeClusterOptions options;
+  std::vector<Member> members;
+  bool closing = false;
+
+  const std::string& name(int node) const { return layout.nodes[node].name; }
+
+  void listen(int node) {
+    NodeEvents events;
+    const std::weak_ptr<State> weak = weak_from_this();
+    events.on_exit = [weak, node](const std::string&, int, ProcessEnd end, bool asked) {
+      const auto state = weak.lock();
+      if (!state) return;
+      state->members[node].running = state->members[node].paused = false;
+      state->options.hooks.exited(node, end.code, end.signal, asked || state->closing);
+    };
+    events.on_lost = [weak, node](const Error& why) {
+      const auto state = weak.lock();
+      if (state && !state->closing) {
+        state->options.hooks.lost(
+            environment_error("the agent of " + state->name(node) + " is lost: " + why.message));
+      }
+    };
+    members[node].hand->set_events(std::move(events));
+  }
+
+  // The lines reach the hook as they are written, from the first one on.
+  void tail(int node, const std::string& path) {
+    if (members[node].tailed || path.empty()) return;
+    members[node].tailed = true;
+    const std::weak_ptr<State> weak = weak_from_this();
+    members[node].hand->tail(path, [weak, node](const auto& line) {
+      if (const auto state = weak.lock()) state->options.hooks.logged(node, line.text);
+    });
+  }
+
+  void start(int node, Callback<Effect> done) {
+    if (members[node].running) return answer(std::move(done), Effect{true, true, ""});
+    auto spec = target.daemon(layout, layout.nodes[node]);
+    if (!spec) return answer(std::move(done), spec.error());
+    members[node].daemon = spec->name;
+    const std::string log = spec->log_path;
+    members[node].hand->start(
+        *spec, [self = shared_from_this(), node, log, done = std::move(done)](Result<int> pid) {
+          if (!pid) return done(environment_error(self->name(node) + ": " + pid.error().message));
+          self->members[node].running = true;
+          self->options.hooks.started(node);
+          self->tail(node, log);
+          self->await_answer(node, self->loop.now() + self->options.ready_within, done);
+        });
+  }
+
+  // Asks for its status until it answers, it dies, or the time is up.
+  void await_answer(int node, Nanos limit, Callback<Effect> done) {
+    target.status(
+        loop, layout.nodes[node],
+        [self = shared_from_this(), node, limit, done](Result<Value> status) {
+          if (status) return done(Effect{true, true, self->name(node) + " answers"});
+          if (!self->members[node].running) {
+            return done(
+                environment_error(self->name(node) + " ended before it answered: see its log"));
+          }
+          if (self->loop.now() >= limit) {
+            return done(Effect{
+                true, false,
+                self->name(node) + " was started but does not answer: " + status.error().message});
+          }
+          self->loop.at(self->loop.now() + kPoll,
+                        [self, node, limit, done] { self->await_answer(node, limit, done); });
+        });
+  }
+
+  void kill(int node, Callback<Effect> done) {
+    Member& member = members[node];
+    if (!member.running)
+      return answer(std::move(done), Effect{true, false, name(node) + " was not running"});
+    member.hand->kill(member.daemon, [self = shared_from_this(), node,
+                                      done = std::move(done)](Result<KillReport> report) {
+      if (!report) return done(environment_error(self->name(node) + ": " + report.error().message));
+      self->members[node].running = self->members[node].paused = false;
+      if (!report->was_running)
+        return done(Effect{true, false, self->name(node) + " was not running"});
+      const std::string how = self->name(node) + " ended by " + describe(report->end);
+      self->target.status(self->loop, self->layout.nodes[node], [how, done](Result<Value> status) {
+        if (status) return done(Effect{true, false, how + ", and yet it answers"});
+        done(Effect{true, true, how + ", its port: " + status.error().message});
+      });
+    });
+  }
+
+  void pause(int node, Callback<Effect> done) {
+    Member& member = members[node];
+    if (!member.running)
+      return answer(std::move(done), Effect{true, false, name(node) + " was not running"});
+    member.hand->pause(member.daemon, [self = shared_from_this(), node,
+                                       done = std::move(done)](Result<PauseReport> report) {
+      if (!report) return done(environment_error(self->name(node) + ": " + report.error().message));
+      if (!report->was_running)
+        return done(Effect{true, false, self->name(node) + " was not running"});
+      self->members[node].paused = true;
+      done(Effect{true, report->threads > 0,
+                  self->name(node) + ": " + std::to_string(report->threads) + " threads stopped"});
+    });
+  }
+
+  void resume(int node, Callback<Effect> done) {
+    Member& member = members[node];
+    if (!member.running) return answer(std::move(done), Effect{true, true, ""});
+    const bool ours = member.paused;
+    member.hand->resume(member.daemon, [self = shared_from_this(), node, ours,
+                                        done = std::move(done)](Result<ResumeReport> report) {
+      if (!report) return done(environment_error(self->name(node) + ": " + report.error().message));
+      self->members[node].paused = false;
+      if (!ours || !report->was_running) return done(Effect{true, true, ""});
+      done(Effect{true, report->held,
+                  self->name(node) + (report->held ? " stood still until now"
+                                                   : " did not stand still: " + report->why)});
+    });
+  }
+
+  template <typename T>
+  void answer(Callback<T> done, Result<T> result) {
+    loop.post([done = std::move(done), result = std::move(result)] { done(result); });
+  }
+  void answer(Callback<Effect> done, Effect effect) {
+    answer<Effect>(std::move(done), Result<Effect>(std::move(effect)));
+  }
+  void answer(Callback<Effect> done, const Error& error) {
+    answer<Effect>(std::move(done), Result<Effect>(error));
+  }
+};
+
+NodeCluster::NodeCluster(Loop& loop, Target& target, const Layout& layout,
+                         std::vector<std::unique_ptr<Node>> nodes, NodeClusterOptions options)
+    : state_(std::make_shared<State>(loop, target, layout, std::move(nodes), std::move(options))) {
+  for (const NodeInfo& node : layout.nodes) state_->listen(node.index);
+}
+
+NodeCluster::~NodeCluster() { state_->closing = true; }
+
+void NodeCluster::set_up(Callback<void> done) {
+  const auto left = std::make_shared<size_t>(state_->members.size());
+  const auto problem = std::make_shared<std::optional<Error>>();
+  for (const NodeInfo& node : state_->layout.nodes) {
+    start(node.index, [left, problem, done](Result<Effect> effect) {
+      if (!effect && !*problem) *problem = effect.error();
+      if (effect && !effect->bit && !*problem) *problem = environment_error(effect->evidence);
+      if (--*left > 0) return;
+      *problem ? done(**problem) : done({});
+    });
+  }
+}
+
+void NodeCluster::close(std::function<void()> done) {
+  state_->closing = true;
+  const auto left = std::make_shared<size_t>(state_->members.size());
+  for (auto& member : state_->members) {
+    const auto end = [state = state_, &member, left, done](const auto&) {
+      member.hand->close([left, done](Result<void>) {
+        if (--*left == 0) done();
+      });
+    };
+    // A store that is asked to end says so in its log; a paused one cannot hear it.
+    member.running && !member.paused ? member.hand->stop(member.daemon, kGrace, end) : end(0);
+  }
+}
+
+const std::vector<NodeInfo>& NodeCluster::nodes() const { return state_->layout.nodes; }
+Powers NodeCluster::powers() const {
+  return {.kill = true, .pause = true, .cut = state_->options.cut};
+}
+int NodeCluster::leader() const { return state_->options.hooks.leader(); }
+void NodeCluster::kill(int node, Callback<Effect> done) { state_->kill(node, std::move(done)); }
+void NodeCluster::start(int node, Callback<Effect> done) { state_->start(node, std::move(done)); }
+void NodeCluster::pause(int node, Callback<Effect> done) { state_->pause(node, std::move(done)); }
+void NodeCluster::resume(int node, Callback<Effect> done) { state_->resume(node, std::move(done)); }
+
+}  // namespace assay
