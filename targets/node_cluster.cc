@@ -10,6 +10,7 @@ namespace {
 
 constexpr Nanos kPoll = milliseconds(50);  // between two questions whether a daemon answers
 constexpr Nanos kGrace = seconds(2);       // of a daemon that is asked to end
+constexpr Nanos kPatience = seconds(2);    // for a rule to drop its first packet
 
 std::string describe(const ProcessEnd& end) {
   return end.signal ? "signal " + std::to_string(end.signal) : "code " + std::to_string(end.code);
@@ -155,6 +156,43 @@ struct NodeCluster::State : std::enable_shared_from_this<NodeCluster::State> {
     });
   }
 
+  void cut(const std::vector<Cut>& cuts, Callback<Effect> done) {
+    std::vector<Node*> hands;
+    for (auto& member : members) hands.push_back(member.hand.get());
+    std::vector<DirectedLink> links;
+    for (const Cut& cut : cuts) links.push_back({cut.from, cut.to});
+    cut_links(
+        loop, hands, links, kPatience,
+        [self = shared_from_this(), links, done = std::move(done)](Result<LinkCutReport> report) {
+          if (!report) return done(report.error());
+          done(Effect{report->installed, report->bit && !links.empty(), report->evidence});
+        });
+  }
+
+  // bit: something was dropped since the cut.
+  void heal_cuts(Callback<Effect> done) {
+    struct Healing {
+      size_t left;
+      uint64_t packets = 0;
+      std::optional<Error> error;
+    };
+    const auto healing = std::make_shared<Healing>();
+    healing->left = members.size();
+    for (size_t i = 0; i < members.size(); ++i) {
+      members[i].hand->heal([self = shared_from_this(), i, healing, done](const auto& dropped) {
+        if (!dropped && !healing->error)
+          healing->error = environment_error(self->name(i) + ": " + dropped.error().message);
+        if (dropped) {
+          for (const auto& [peer, packets] : *dropped) healing->packets += packets;
+        }
+        if (--healing->left > 0) return;
+        if (healing->error) return done(*healing->error);
+        done(Effect{true, healing->packets > 0,
+                    std::to_string(healing->packets) + " packets were dropped"});
+      });
+    }
+  }
+
   template <typename T>
   void answer(Callback<T> done, Result<T> result) {
     loop.post([done = std::move(done), result = std::move(result)] { done(result); });
@@ -210,6 +248,10 @@ int NodeCluster::leader() const { return state_->options.hooks.leader(); }
 void NodeCluster::kill(int node, Callback<Effect> done) { state_->kill(node, std::move(done)); }
 void NodeCluster::start(int node, Callback<Effect> done) { state_->start(node, std::move(done)); }
 void NodeCluster::pause(int node, Callback<Effect> done) { state_->pause(node, std::move(done)); }
+void NodeCluster::cut(const std::vector<Cut>& cuts, Callback<Effect> done) {
+  state_->cut(cuts, std::move(done));
+}
+void NodeCluster::heal_cuts(Callback<Effect> done) { state_->heal_cuts(std::move(done)); }
 void NodeCluster::resume(int node, Callback<Effect> done) { state_->resume(node, std::move(done)); }
 
 }  // namespace assay
