@@ -1,6 +1,6 @@
 #include "checkers/history/history_io_scanner.h"
 
-#include <algorithm>
+#include <bit>
 #include <charconv>
 #include <cmath>
 #include <cstring>
@@ -32,6 +32,54 @@ constexpr size_t kMembersMost = 32;  // an object with more is for the library
 
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
+constexpr uint64_t bytes_of(uint64_t byte) { return byte * 0x0101010101010101; }
+
+uint64_t load64(const char* p) {
+  uint64_t word;
+  std::memcpy(&word, p, sizeof word);
+  return word;
+}
+
+// The upper bit of each byte that does not just stand for itself in a JSON string: a quote, a
+// backslash, a control character, or a byte that is not ASCII. Only the lowest bit set is exact.
+uint64_t special_bytes(uint64_t word) {
+  const uint64_t quote = word ^ bytes_of('"');
+  const uint64_t slash = word ^ bytes_of('\\');
+  const uint64_t one = bytes_of(1);
+  return (((quote - one) & ~quote) | ((slash - one) & ~slash) | (word - bytes_of(0x20)) | word) &
+         bytes_of(0x80);
+}
+
+bool all_digits(uint64_t word) {
+  return (word & bytes_of(0xf0)) == bytes_of(0x30) &&
+         ((word + bytes_of(0x06)) & bytes_of(0xf0)) == bytes_of(0x30);
+}
+
+// The number that eight ASCII digits write, by halves: neighbours to 2, to 4, to 8 digits.
+uint64_t eight_digits(uint64_t word) {
+  word = (word & bytes_of(0x0f)) * ((10 << 8) + 1) >> 8;
+  word = (word & 0x00ff00ff00ff00ff) * ((100 << 16) + 1) >> 16;
+  return (word & 0x0000ffff0000ffff) * ((uint64_t{10'000} << 32) + 1) >> 32;
+}
+
+// An Op as new, without the cost of building one.
+void clear(Op& op) {
+  op.index = -1;
+  op.time = {-1};
+  op.process = {};
+  op.type = OpType::kInvoke;
+  op.f = {};
+  op.key = {};
+  if (!op.value.is_null()) op.value = {};
+  op.node = {};
+  op.revision = {};
+  op.at = {};
+  op.expected = {};
+  op.error.reset();
+  op.scheduled = {-1};
+  if (!op.extra.is_null()) op.extra = {};
+}
+
 // Adds a member, unless one of that name is there or there are too many to look.
 bool add_member(Value::Object& members, Symbol name, Value value) {
   if (members.size() == kMembersMost) return false;
@@ -43,12 +91,54 @@ bool add_member(Value::Object& members, Symbol name, Value value) {
 
 }  // namespace
 
+inline bool LineScanner::eat(char c) {
+  if (at_ == end_ || *at_ != c) return false;
+  ++at_;
+  return true;
+}
+
+// The next eight bytes; zeros after the end of the line. Not at the end.
+inline uint64_t LineScanner::next8() const {
+  const auto left = end_ - at_;
+  return left >= 8 ? load64(at_) : load64(end_ - 8) >> (8 * (8 - left));
+}
+
+inline void LineScanner::spaces() {
+  while (at_ != end_ && *at_ == ' ') ++at_;
+}
+
+inline bool LineScanner::colon() {
+  spaces();
+  if (!eat(':')) return false;
+  spaces();
+  return true;
+}
+
+template <size_t kSize>
+inline bool LineScanner::literal(const char (&word)[kSize]) {
+  constexpr size_t kLength = kSize - 1;
+  if (static_cast<size_t>(end_ - at_) < kLength) return false;
+  if (std::memcmp(at_, word, kLength) != 0) return false;
+  at_ += kLength;
+  return true;
+}
+
+// A field's name, its colon included.
+template <size_t kSize>
+inline bool LineScanner::name(const char (&word)[kSize]) {
+  const char* start = at_;
+  if (literal(word) && colon()) return true;
+  at_ = start;  // nobody may go on after half a field
+  return false;
+}
+
 bool LineScanner::scan(std::string_view line, Op& op) {
+  if (line.size() < 8) return false;  // next8() looks back
   at_ = line.data();
   end_ = at_ + line.size();
   seen_ = 0;
   extra_.clear();
-  op = Op();
+  clear(op);
   if (!eat('{')) return false;
   do {
     if (!field(op)) return false;
@@ -63,64 +153,66 @@ bool LineScanner::scan(std::string_view line, Op& op) {
 
 // One "name":value.
 bool LineScanner::field(Op& op) {
-  std::string_view name;
   spaces();
-  if (!text(name)) return false;
-  spaces();
-  if (!eat(':')) return false;
-  spaces();
-  bool known = true;
-  if (!known_field(name, op, known)) return false;
-  if (!known) {
-    Value extra;
-    if (!value(extra, 1) || !add_member(extra_, Symbol(name), std::move(extra))) return false;
-  }
+  bool taken = false;
+  if (!known_field(op, taken)) return false;
+  if (!taken && !other_field()) return false;
   spaces();
   return true;
 }
 
-bool LineScanner::known_field(std::string_view name, Op& op, bool& known) {
-  switch (name.empty() ? '\0' : name[0]) {
+// taken: the field is one of those that have a place in an Op.
+inline bool LineScanner::known_field(Op& op, bool& taken) {
+  if (end_ - at_ < 2) return false;
+  taken = true;
+  switch (at_[1]) {
     case 'i':
-      if (name == "index") return once(kIndex) && not_negative(op.index);
+      if (name("\"index\"")) return once(kIndex) && not_negative(op.index);
       break;
     case 't':
-      if (name == "time") return once(kTime) && not_negative(op.time.count);
-      if (name == "type") return once(kType) && type(op.type);
+      if (name("\"time\"")) return once(kTime) && not_negative(op.time.count);
+      if (name("\"type\"")) return once(kType) && type(op.type);
       break;
     case 'p':
-      if (name == "process") return once(kProcess) && process(op.process);
+      if (name("\"process\"")) return once(kProcess) && process(op.process);
       break;
     case 'f':
-      if (name == "f") return once(kF) && symbol(op.f) && !op.f.empty();
+      if (name("\"f\"")) return once(kF) && symbol(op.f) && !op.f.empty();
       break;
     case 'k':
-      if (name == "key") return once(kKey) && key(op.key);
+      if (name("\"key\"")) return once(kKey) && key(op.key);
       break;
     case 'v':
-      if (name == "value") return once(kValue) && value(op.value, 1);
+      if (name("\"value\"")) return once(kValue) && value(op.value, 1);
       break;
     case 'n':
-      if (name == "node") return once(kNode) && symbol(op.node);
+      if (name("\"node\"")) return once(kNode) && symbol(op.node);
       break;
     case 'r':
-      if (name == "revision") return once(kRevision) && token(op.revision);
+      if (name("\"revision\"")) return once(kRevision) && token(op.revision);
       break;
     case 'a':
-      if (name == "at") return once(kAt) && token(op.at);
+      if (name("\"at\"")) return once(kAt) && token(op.at);
       break;
     case 'e':
-      if (name == "expected") return once(kExpected) && token(op.expected);
-      if (name == "error") return once(kError) && error(op.error.emplace());
+      if (name("\"error\"")) return once(kError) && error(op.error.emplace());
+      if (name("\"expected\"")) return once(kExpected) && token(op.expected);
       break;
     case 's':
-      if (name == "scheduled") return once(kScheduled) && not_negative(op.scheduled.count);
+      if (name("\"scheduled\"")) return once(kScheduled) && not_negative(op.scheduled.count);
       break;
     default:
       break;
   }
-  known = false;
+  taken = false;
   return true;
+}
+
+bool LineScanner::other_field() {
+  std::string_view name;
+  if (!text(name)) return false;
+  Value extra;
+  return colon() && value(extra, 1) && add_member(extra_, Symbol(name), std::move(extra));
 }
 
 // Only {"class":…,"text":…,"current":…} in this order, of which the last two may be missing.
@@ -137,7 +229,7 @@ bool LineScanner::error(OpError& error) {
 }
 
 bool LineScanner::process(Process& process) {
-  if (*at_ != '"') return not_negative(process.id);
+  if (at_ == end_ || *at_ != '"') return not_negative(process.id);
   if (literal("\"nemesis\"")) {
     process = kNemesis;
     return true;
@@ -188,6 +280,10 @@ bool LineScanner::text(std::string_view& text) {
   if (!eat('"')) return false;
   const char* start = at_;
   while (at_ != end_) {
+    const int plain = std::countr_zero(special_bytes(next8())) / 8;
+    at_ += plain;
+    if (plain == 8) continue;
+    if (at_ == end_) return false;
     const auto c = static_cast<unsigned char>(*at_);
     if (c == '"') {
       text = {start, static_cast<size_t>(at_ - start)};
@@ -205,7 +301,22 @@ bool LineScanner::text(std::string_view& text) {
   return false;
 }
 
+// Most symbols of a history are short and came before: those are not even looked up.
 bool LineScanner::symbol(Symbol& symbol) {
+  const char* start = at_ + 1;
+  if (!eat('"') || at_ == end_) return false;
+  const uint64_t word = next8();
+  const int size = std::countr_zero(special_bytes(word)) / 8;
+  if (size < 8 && (word >> (8 * size) & 0xff) == '"') {
+    const uint64_t text = word & ((uint64_t{1} << (8 * size)) - 1);  // holds no zero byte
+    Known& known = known_[text * 0x9e3779b97f4a7c15 >> (64 - kKnownBits)];
+    if (known.word != text)
+      known = {text, Symbol(std::string_view(start, static_cast<size_t>(size)))};
+    symbol = known.symbol;
+    at_ += size + 1;
+    return true;
+  }
+  --at_;
   std::string_view name;
   if (!text(name)) return false;
   symbol = Symbol(name);
@@ -221,6 +332,11 @@ bool LineScanner::integer(int64_t& number) {
   const bool negative = eat('-');
   const char* start = at_;
   uint64_t n = 0;  // may wrap: then there are too many digits
+  if (at_ == end_) return false;
+  if (const uint64_t word = next8(); all_digits(word)) {
+    n = eight_digits(word);
+    at_ += 8;
+  }
   while (at_ != end_ && is_digit(*at_)) n = n * 10 + static_cast<uint64_t>(*at_++ - '0');
   const auto digits = at_ - start;
   if (digits == 0 || digits > 18 || at_ == end_) return false;
@@ -323,11 +439,8 @@ bool LineScanner::object(Value& value, size_t depth) {
       spaces();
       std::string_view name;
       if (!text(name)) return false;
-      spaces();
-      if (!eat(':')) return false;
-      spaces();
       Value member;
-      if (!this->value(member, depth + 1)) return false;
+      if (!colon() || !this->value(member, depth + 1)) return false;
       if (!add_member(members, Symbol(name), std::move(member))) return false;
       spaces();
     } while (eat(','));
@@ -337,27 +450,10 @@ bool LineScanner::object(Value& value, size_t depth) {
   return true;
 }
 
-bool LineScanner::literal(std::string_view word) {
-  if (static_cast<size_t>(end_ - at_) < word.size()) return false;
-  if (std::memcmp(at_, word.data(), word.size()) != 0) return false;
-  at_ += word.size();
-  return true;
-}
-
-bool LineScanner::eat(char c) {
-  if (at_ == end_ || *at_ != c) return false;
-  ++at_;
-  return true;
-}
-
 bool LineScanner::once(Field field) {
   if ((seen_ & field) != 0) return false;
   seen_ |= field;
   return true;
-}
-
-void LineScanner::spaces() {
-  while (at_ != end_ && *at_ == ' ') ++at_;
 }
 
 }  // namespace assay

@@ -4,6 +4,8 @@
 // the same Op as the library does. Private to history_io*.cc.
 #pragma once
 
+#include <array>
+#include <cstddef>
 #include <cstdint>
 #include <string_view>
 
@@ -20,7 +22,8 @@ class LineScanner {
   enum Field : uint32_t;
 
   bool field(Op& op);
-  bool known_field(std::string_view name, Op& op, bool& known);
+  bool known_field(Op& op, bool& taken);
+  bool other_field();
   bool error(OpError& error);
   bool process(Process& process);
   bool type(OpType& type);
@@ -34,15 +37,28 @@ class LineScanner {
   bool value(Value& value, size_t depth);
   bool array(Value& value, size_t depth);
   bool object(Value& value, size_t depth);
-  bool literal(std::string_view word);
+  template <size_t kSize>
+  bool literal(const char (&word)[kSize]);
+  template <size_t kSize>
+  bool name(const char (&word)[kSize]);
   bool eat(char c);
   bool once(Field field);
+  bool colon();
   void spaces();
+  uint64_t next8() const;
+
+  // The symbol of a text of at most seven bytes, by those bytes as a number.
+  struct Known {
+    uint64_t word = 0;
+    Symbol symbol;
+  };
+  static constexpr size_t kKnownBits = 9;
 
   const char* at_ = nullptr;
   const char* end_ = nullptr;
   uint32_t seen_ = 0;
   Value::Object extra_;
+  std::array<Known, size_t{1} << kKnownBits> known_;
 };
 
 }  // namespace assay
