@@ -1,0 +1,3 @@
+// The one unit that compiles Boost.Process (its separate compilation). Apart from Asio's: it needs
+// Boost.Filesystem, which programs that are linked statically do without.
+#include <boost/process/v2/src.hpp>
