@@ -1,0 +1,127 @@
+// Bad input: one clear line, exit code 254, nothing left behind.
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+
+#include "harness/e2e/program.h"
+
+namespace assay::e2e {
+namespace {
+
+namespace fs = std::filesystem;
+
+class BadInput : public testing::Test {
+ protected:
+  std::string file(const std::string& name, const std::string& text) {
+    const std::string path = scratch_.path() + "/" + name;
+    std::ofstream(path, std::ios::binary) << text;
+    return path;
+  }
+  Ended assay_in_scratch(std::vector<std::string> arguments) {
+    Launch launch = assay(std::move(arguments));
+    launch.folder = scratch_.path();
+    return run(launch);
+  }
+  void expect_refused(const std::vector<std::string>& arguments,
+                      const std::vector<std::string>& words) {
+    const Ended ended = assay_in_scratch(arguments);
+    std::string line;
+    for (const auto& a : arguments) line += a + " ";
+    EXPECT_EQ(ended.code, 254) << line << ended.out << ended.err;
+    EXPECT_TRUE(ended.out.empty()) << line << ended.out;
+    EXPECT_EQ(std::count(ended.err.begin(), ended.err.end(), '\n'), 1) << line << ended.err;
+    for (const std::string& word : words)
+      EXPECT_NE(ended.err.find(word), std::string::npos) << line << "\n" << ended.err;
+    EXPECT_FALSE(fs::exists(scratch_.path() + "/results")) << line;
+  }
+
+  ScratchFolder scratch_;
+};
+
+TEST_F(BadInput, OnTheCommandLine) {
+  expect_refused({"certify", "--target", "raft"}, {"unknown command \"certify\"", "run"});
+  expect_refused({}, {"subcommand"});
+  expect_refused({"run", "--tarpit", "raft"}, {"--tarpit"});
+  expect_refused({"run", "--target", "rift"}, {"unknown target \"rift\"", "raft, memory"});
+  expect_refused({"run", "--workload", "registrar"}, {"unknown workload", "register"});
+  expect_refused({"run", "--nemesis", "earthquake"}, {"unknown nemesis", "partition"});
+  expect_refused({"run", "--nemesis", "kill:king"}, {"kill \"king\"", "leader"});
+  expect_refused({"run", "--target", "memory", "--nemesis", "kill"}, {"kill", "has no nodes"});
+  expect_refused({"run", "--net", "host", "--nemesis", "partition"}, {"partition", "--net host"});
+  expect_refused({"run", "--nodes", "none"}, {"--nodes", "none"});
+  expect_refused({"run", "--time-limit", "soon"}, {"--time-limit", "soon"});
+  expect_refused({"run", "--set", "raft.colour=red"}, {"raft.colour"});
+  expect_refused({"run", "--expect", "maybe"}, {"--expect", "maybe"});
+  expect_refused({"run", "--seeds", "9..3"}, {"--seeds", "9..3"});
+  expect_refused({"run", "--seed", "1", "--seeds", "1..2"}, {"--seed"});
+  expect_refused({"check", "--model", "queue",
+                  file("h.jsonl", "{\"process\":0,\"type\":\"ok\",\"f\":\"read\"}\n")},
+                 {"h.jsonl"});
+  expect_refused({"list", "stars"}, {"stars"});
+  expect_refused({"schema", "poem"}, {"poem", "verdict"});
+  expect_refused({"explain", "love"}, {"love", "exit-codes"});
+  expect_refused({"report", "nowhere"}, {"nowhere"});
+  expect_refused({"rerun", "nowhere"}, {"nowhere"});
+  expect_refused({"shell", "nowhere", "n1"}, {"nowhere"});
+}
+
+TEST_F(BadInput, InASpecFile) {
+  expect_refused({"run", file("a.json", "{\n  \"nodes\": 3,\n  \"colour\": 1\n}")},
+                 {"a.json:3:3", "colour"});
+  expect_refused({"run", file("b.json", "{\"nodes\": 3")}, {"b.json:1:"});
+  expect_refused(
+      {"run", file("c.json", "{\n\"workload\": \"script\",\n\"script\": [{\"f\": \"fly\"}]}")},
+      {"step 1"});
+  expect_refused({"run", "missing.json"}, {"missing.json"});
+}
+
+TEST_F(BadInput, InAHistory) {
+  const std::string head =
+      "{\"format\":\"assay-history\",\"version\":1,\"time_unit\":\"ns\",\"model\":\"register\"}\n";
+  const std::string invoke =
+      "{\"index\":0,\"time\":1,\"process\":0,\"type\":\"invoke\",\"f\":\"write\",\"key\":\"k\","
+      "\"value\":1}\n";
+  const std::string ok =
+      "{\"index\":1,\"time\":2,\"process\":0,\"type\":\"ok\",\"f\":\"write\",\"key\":\"k\","
+      "\"value\":1}\n";
+  expect_refused({"check", file("empty", "")}, {"empty"});
+  expect_refused({"check", file("garbage", "hello\n")}, {"garbage:1:"});
+  expect_refused({"check", file("binary", std::string("\x00\x01\xff\n", 4))}, {"binary:1:"});
+  expect_refused({"check", file("future", "{\"format\":\"assay-history\",\"version\":2}\n")},
+                 {"future:1:", "version"});
+  expect_refused({"check", file("shuffled", head + ok + invoke)}, {"shuffled:2"});
+  expect_refused({"check", file("middle", head + invoke.substr(0, 40) + "\n" + ok)}, {"middle:2:"});
+  expect_refused({"check", file("twice", head + invoke + invoke)}, {"twice:3"});
+  expect_refused(
+      {"check",
+       file("type",
+            head + "{\"index\":0,\"time\":1,\"process\":0,\"type\":\"maybe\",\"f\":\"read\"}\n")},
+      {"type:2:", "maybe"});
+  expect_refused({"check", "missing.jsonl"}, {"missing.jsonl"});
+}
+
+TEST_F(BadInput, ATornTailIsNoDamage) {
+  const std::string head =
+      "{\"format\":\"assay-history\",\"version\":1,\"time_unit\":\"ns\",\"model\":\"register\"}\n";
+  const Ended ended = assay_in_scratch(
+      {"check",
+       file("torn", head + "{\"index\":0,\"time\":1,\"process\":0,\"type\":\"invoke\",\"f\":"
+                           "\"write\",\"key\":\"k\",\"value\":1}\n{\"index\":1,\"ti")});
+  EXPECT_NE(ended.code, 254) << ended.err;
+  EXPECT_NE(ended.code, 255) << ended.err;
+  EXPECT_NE(ended.err.find("torn"), std::string::npos) << ended.err;
+}
+
+TEST_F(BadInput, EveryCommandHasHelp) {
+  for (const char* verb :
+       {"run", "rerun", "check", "report", "list", "shell", "explain", "schema", "version"}) {
+    const Ended ended = assay_in_scratch({verb, "--help"});
+    EXPECT_EQ(ended.code, 0) << verb;
+    EXPECT_NE(ended.out.find(verb), std::string::npos) << verb;
+  }
+  EXPECT_EQ(assay_in_scratch({"--help"}).code, 0);
+}
+
+}  // namespace
+}  // namespace assay::e2e
