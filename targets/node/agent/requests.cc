@@ -117,10 +117,11 @@ void Agent::do_resume(Request request, const Responder& responder) {
 }
 
 void Agent::do_cut(Request request, const Responder& responder) {
-  if (const auto absent = hello_["absent"].find("link"); absent != hello_["absent"].end()) {
+  const Strings from = request.at("from");
+  const auto absent = hello_["absent"].find("link");
+  if (absent != hello_["absent"].end() && !from.empty()) {
     return responder.fail("links cannot be cut here: " + absent->get<std::string>());
   }
-  const Strings from = request.at("from");
   for (const std::string& text : from) {
     const auto address = normal_address(text);
     if (address && *address == control_)

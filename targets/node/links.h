@@ -1,0 +1,35 @@
+// Cutting links between nodes, and proving that the cut bites.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "targets/loop.h"
+#include "targets/node/node.h"
+
+namespace assay {
+
+// Packets from one node to another are lost at the latter. Indexes into a list of nodes.
+struct DirectedLink {
+  int from = 0;
+  int to = 0;
+  friend auto operator<=>(const DirectedLink&, const DirectedLink&) = default;
+};
+
+struct LinkCutReport {
+  bool installed = false;            // every rule was seen in place
+  bool bit = false;                  // and every one of them dropped a packet
+  std::vector<DirectedLink> silent;  // links whose rule dropped nothing within the patience
+  std::string evidence;              // for people, in packets: "n1 dropped 3 from n2, 1 from n3"
+};
+
+// From now on exactly these links are cut: on nodes that no link leads to, everything heals. The
+// agent of each link's source sends datagrams to its target until the rule there has dropped one,
+// so a link proves itself whether its servers talk or not. An error where an agent could not
+// install or heal. The nodes must outlive the call; their agents may be lost meanwhile.
+void cut_links(Loop& loop, const std::vector<Node*>& nodes, const std::vector<DirectedLink>& links,
+               Nanos patience, Node::Done<LinkCutReport> done);
+
+}  // namespace assay
