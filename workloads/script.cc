@@ -148,7 +148,18 @@ class ScriptWorkload final : public Workload {
   }
   std::vector<Symbol> ops() const override { return {}; }
   std::vector<std::string> checkers() const override { return register_checkers(); }
-  Value header() const override { return cas_register_header(); }
+  // A script shows what it was written for in a few operations, of which some are meant to fail;
+  // that it ran is seen in its final reads.
+  Value header() const override {
+    Value::Object members = cas_register_header().as_object();
+    Value::Object thresholds;
+    for (const char* counter :
+         {"ok_per_f", "conflicts_percent", "ok_under_fault", "ok_after_heal"}) {
+      thresholds.emplace_back(Symbol(counter), Value(0));
+    }
+    members.emplace_back(Symbol("thresholds"), Value::object(std::move(thresholds)));
+    return Value::object(std::move(members));
+  }
   Result<std::unique_ptr<WorkloadRun>> start(const WorkloadOptions& options) const override {
     auto script = Script::parse(options.script, options.nodes);
     if (!script) return script.error();

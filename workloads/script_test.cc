@@ -6,6 +6,7 @@
 #include <set>
 #include <string>
 
+#include "checkers/checker.h"
 #include "checkers/history/history_io.h"
 #include "workloads/gen/combinators.h"
 #include "workloads/simulated_map.h"
@@ -215,6 +216,47 @@ TEST_F(ScriptWorkload, IsLinearizableOnACorrectMap) {
               {"on":"n3","f":"cas","key":"k","value":[1,3],"async":true},
               {"on":"n1","f":"read","key":"k"},{"on":"n2","f":"read","key":"k"}])");
   EXPECT_THAT(keys_that_are_not_linearizable(simulated_), IsEmpty());
+}
+
+// The whole way: written as a history, read, and judged by the checkers.
+Word judged(const Workload& workload, const std::vector<SimulatedEvent>& events) {
+  Value::Object members = workload.header().as_object();
+  members.emplace_back(Symbol("workload"), Value("script"));
+  std::string text = header_line(Value::object(std::move(members)));
+  for (const SimulatedEvent& event : events) append_line(text, event.op);
+  auto history = parse_history(text);
+  EXPECT_TRUE(history.ok()) << history.error().message;
+  auto verdict = check_history(*history, {"linearizable", "non-vacuity"}, {});
+  EXPECT_TRUE(verdict.ok()) << verdict.error().message;
+  return verdict->word();
+}
+
+TEST_F(ScriptWorkload, OfAFewOperationsIsNotVacuousOnceItsFinalReadsWereAnswered) {
+  perform(R"([{"on":"n1","f":"write","key":"k","value":1,"as":"a"},
+              {"on":"n1","f":"write","key":"k","value":2},
+              {"on":"n2","f":"cas","key":"k","value":[1,3],"expected":"$a.revision"}])");
+  const Workload& script = *find_workload("script");
+  SimulateOptions options;
+  options.clients = kClients;
+  options.effect = [](const Op& op, Worker) {
+    Op done = complete(op, OpType::kOk);
+    done.value = Value(2);
+    return done;
+  };
+  const Gen reads = run_->final_reads();
+  for (SimulatedEvent event : simulate(*reads, options).events) {
+    event.op.time += simulated_.end;
+    simulated_.events.push_back(event);
+  }
+  EXPECT_EQ(judged(script, simulated_.events), Word::kValid);
+  options.effect = [](const Op& op, Worker) { return complete(op, OpType::kFail); };
+  perform(R"([{"on":"n1","f":"write","key":"k","value":1}])");
+  const Gen unanswered = run_->final_reads();
+  for (SimulatedEvent event : simulate(*unanswered, options).events) {
+    event.op.time += simulated_.end;
+    simulated_.events.push_back(event);
+  }
+  EXPECT_EQ(judged(script, simulated_.events), Word::kVacuous);
 }
 
 // --- Errors

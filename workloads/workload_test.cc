@@ -10,6 +10,8 @@
 #include <set>
 #include <string>
 
+#include "checkers/checker.h"
+#include "checkers/history/history_io.h"
 #include "workloads/gen/combinators.h"
 #include "workloads/simulated_map.h"
 
@@ -131,6 +133,41 @@ INSTANTIATE_TEST_SUITE_P(Pairs, WorkloadOnAWrongMap,
                                            WrongMap{"cas-versioned", Wrong::kStaleRead},
                                            WrongMap{"cas-versioned", Wrong::kLostWrite},
                                            WrongMap{"cas-versioned", Wrong::kBlindCas}));
+
+// The whole way: a load of the usual size, written as a history, read, and judged by the checker.
+Verdict checked(const Workload& workload, const SimulatedRun& run) {
+  std::string text = header_line(workload.header());
+  for (const SimulatedEvent& event : run.events) append_line(text, event.op);
+  auto history = parse_history(text);
+  EXPECT_TRUE(history.ok()) << history.error().message;
+  auto verdict = check_history(*history, {"linearizable"}, {});
+  EXPECT_TRUE(verdict.ok()) << verdict.error().message;
+  return *verdict;
+}
+
+WorkloadOptions usual(uint64_t seed) {
+  WorkloadOptions options{Rng(seed).stream("workload")};
+  options.nodes = {"n1", "n2", "n3", "n4", "n5"};
+  return options;
+}
+
+TEST_P(KeyedWorkload, OfTheUsualSizeOnACorrectMapIsValidByTheChecker) {
+  auto run = started(GetParam(), usual(1));
+  const auto simulated = run_on_map(gen::phases(gen::limit(4000, run->load()), run->final_reads()),
+                                    1, 20, {.unknown_of_1000 = 10}, 5000);
+  const Verdict verdict = checked(*find_workload(GetParam()), simulated);
+  EXPECT_EQ(verdict.word(), Word::kValid) << verdict.reason;
+}
+
+TEST_P(WorkloadOnAWrongMap, OfTheUsualSizeConvictsItByTheChecker) {
+  auto run = started(GetParam().workload, usual(1));
+  const auto simulated =
+      run_on_map(gen::stagger(milliseconds(1), Rng(2), gen::limit(4000, run->load())), 1, 20,
+                 {.wrong = GetParam().wrong, .wrong_of_1000 = 10, .unknown_of_1000 = 10}, 5000);
+  const Verdict verdict = checked(*find_workload(GetParam().workload), simulated);
+  EXPECT_EQ(verdict.word(), Word::kInvalid) << verdict.reason;
+  EXPECT_TRUE(verdict.worst()->witness.has_value());
+}
 
 TEST_P(KeyedWorkload, SpeaksOnlyTheWordsThatItNeedsAndEachSucceedsOften) {
   const Workload& workload = *find_workload(GetParam());
