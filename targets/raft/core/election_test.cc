@@ -186,6 +186,26 @@ TEST(Election, ALeaderWithoutQuorumStepsDown) {
   EXPECT_EQ(cluster[1].leader(), kNobody);
 }
 
+TEST(Election, ALeaderThatSteppedDownVotesForNobodyElseInItsTerm) {
+  TestingCluster cluster(3);
+  cluster.elect(1);
+  cluster.isolate(1);
+  cluster.run(21);
+  ASSERT_EQ(cluster[1].term(), Term{1});
+  Message request;
+  request.type = MessageType::kVote;
+  request.from = NodeId{3};
+  request.to = NodeId{1};
+  request.term = Term{1};
+  request.index = LogIndex{100};
+  request.log_term = Term{1};
+  cluster.wire().clear();
+  cluster.deliver(request);
+  const auto replies = cluster.take(MessageType::kVoteReply);
+  ASSERT_EQ(replies.size(), 1u);
+  EXPECT_TRUE(replies[0].reject);
+}
+
 TEST(Election, ALeaderKeepsLeadingWithABareQuorum) {
   TestingCluster cluster(3);
   cluster.elect(1);

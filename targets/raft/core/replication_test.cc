@@ -171,6 +171,33 @@ TEST(Replication, AFollowerCommitsOnlyWhatWasChecked) {
   cluster.deliver(empty);
   EXPECT_EQ(cluster[2].commit(), LogIndex{1});
   EXPECT_EQ(cluster[2].log().last_index(), LogIndex{4});
+  const auto replies = cluster.take(MessageType::kAppendReply);
+  ASSERT_EQ(replies.size(), 1u);
+  EXPECT_EQ(replies[0].index, LogIndex{1}) << "nor does it acknowledge more";
+}
+
+// What lies above the commit index may differ from this leader's log.
+TEST(Replication, AnAppendBelowTheCommitIndexIsAnsweredWithTheCommitIndex) {
+  TestingCluster cluster(3);
+  cluster.restart_with(2, 4, {1, 2, 2, 2});
+  Message append;
+  append.type = MessageType::kAppend;
+  append.from = NodeId{1};
+  append.to = NodeId{2};
+  append.term = Term{4};
+  append.index = LogIndex{2};
+  append.log_term = Term{2};
+  append.commit = LogIndex{2};
+  cluster.deliver(append);
+  ASSERT_EQ(cluster[2].commit(), LogIndex{2});
+  cluster.wire().clear();
+  append.index = LogIndex{1};
+  append.log_term = Term{1};
+  cluster.deliver(append);
+  const auto replies = cluster.take(MessageType::kAppendReply);
+  ASSERT_EQ(replies.size(), 1u);
+  EXPECT_FALSE(replies[0].reject);
+  EXPECT_EQ(replies[0].index, LogIndex{2});
 }
 
 TEST(Replication, MalformedAppendsAreDropped) {

@@ -545,6 +545,7 @@ void SimCluster::heal(const std::vector<int>& nodes) {
 
 // Clients of all these nodes write until each has been answered once.
 void SimCluster::demand_progress(const std::vector<int>& nodes) {
+  const int64_t healed = now_;
   const int64_t limit = now_ + 60 * options_.election_ticks_max * options_.tick;
   size_t answered = 0;
   std::function<void(int)> attempt = [&](int node) {
@@ -572,8 +573,8 @@ void SimCluster::demand_progress(const std::vector<int>& nodes) {
   run_until(limit, [&] { return answered == nodes.size(); });
   if (answered < nodes.size()) {
     throw Violation("no progress on " + std::to_string(nodes.size() - answered) + " of " +
-                    std::to_string(nodes.size()) + " healed nodes after " +
-                    std::to_string((limit - now_) / 1000) + " ms");
+                    std::to_string(nodes.size()) + " healed nodes " +
+                    std::to_string((now_ - healed) / 1000) + " ms after the heal");
   }
   // The attempts that were given up refer to this frame; let them pass.
   run_until(now_ + options_.client_timeout + 20'000);

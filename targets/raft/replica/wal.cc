@@ -143,13 +143,20 @@ Wal::Wal(WalOptions options, Env& env, const WalRecovery& recovery,
       crc_(recovery.crc),
       state_(recovery.hard_state) {}
 
+void Wal::note_pending() {
+  const bool canary = options_.count_buffer_as_durable_for.count() > 0;
+  if (canary && pending_.empty()) pending_since_ = env_.clock().now();
+}
+
 void Wal::append(const HardState& state) {
   state_ = state;
+  note_pending();
   put_state(pending_, state);
   ++appended_;
 }
 
 void Wal::append(const std::vector<Entry>& entries) {
+  note_pending();
   for (const Entry& entry : entries) put_entry(pending_, entry);
   appended_ += entries.size();
 }
@@ -165,10 +172,7 @@ void Wal::flush() {
 bool Wal::may_flush() {
   if (in_flight_ || pending_.empty()) return false;
   if (options_.count_buffer_as_durable_for.count() == 0) return true;
-  const auto now = env_.clock().now();
-  if (now - last_flush_ < options_.count_buffer_as_durable_for) return false;
-  last_flush_ = now;
-  return true;
+  return env_.clock().now() - pending_since_ >= options_.count_buffer_as_durable_for;
 }
 
 bool Wal::needs_new_segment() const {

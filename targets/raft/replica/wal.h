@@ -62,6 +62,7 @@ class Wal {
   Position durable() const;
 
  private:
+  void note_pending();
   bool may_flush();
   bool needs_new_segment() const;
   void begin_segment(std::string& out, std::vector<DiskOp>& ops);
@@ -80,7 +81,7 @@ class Wal {
   Position appended_ = 0;
   Position durable_ = 0;
   bool in_flight_ = false;
-  std::chrono::nanoseconds last_flush_{0};
+  std::chrono::nanoseconds pending_since_{0};  // for the canary
 };
 
 }  // namespace assay::raft
