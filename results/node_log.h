@@ -13,14 +13,14 @@
 
 namespace assay {
 
-struct LogLine {
+struct StampedLine {
   Nanos time;  // of the run; of its arrival at the driver
   std::string text;
 };
 
 struct NodeLog {
   std::string node;
-  std::vector<LogLine> lines;  // in order
+  std::vector<StampedLine> lines;  // in order
   size_t left_out = 0;         // further lines of the time asked for
 };
 

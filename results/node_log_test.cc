@@ -11,7 +11,7 @@ namespace {
 
 std::vector<std::string> texts(const NodeLog& log) {
   std::vector<std::string> out;
-  for (const LogLine& line : log.lines) out.push_back(line.text);
+  for (const StampedLine& line : log.lines) out.push_back(line.text);
   return out;
 }
 using Texts = std::vector<std::string>;

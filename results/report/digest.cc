@@ -101,8 +101,9 @@ std::string outcomes_text(const Outcomes& outcomes) {
 }
 
 std::string fault_text(const FaultCount& count) {
-  std::string out = count.kind + " " + grouped(count.started);
-  if (count.bit == count.started && count.started > 0) return out + " (all bit)";
+  std::string out = count.kind + " " + (count.started == 0 ? "none" : grouped(count.started));
+  if (count.started == 0) return out;
+  if (count.bit == count.started) return out + " (all bit)";
   return out + " (" + grouped(count.bit) + " bit)";
 }
 

@@ -50,7 +50,7 @@ Digest digest_of(const History& history);
 
 // "20,412 ok, 312 fail, 57 info"
 std::string outcomes_text(const Outcomes& outcomes);
-// "partition 6 (5 bit)", "pause 5": of faults that all bit, the number says it.
+// "partition 6 (5 bit)", "pause 5 (all bit)", "kill none"
 std::string fault_text(const FaultCount& count);
 
 }  // namespace assay::report

@@ -234,6 +234,7 @@ TEST(Headline, AnAnomalyIsNotHiddenByAFailureOfTheHarness) {
   SampleRun run = sample::invalid({});
   run.info.failure = "disk full";
   EXPECT_THAT(text_of(run), StartsWith("INVALID"));
+  EXPECT_THAT(text_of(run), HasSubstr("The harness failed as well: disk full."));
   SampleRun interrupted = sample::valid();
   interrupted.info.interrupted = true;
   EXPECT_THAT(text_of(interrupted),

@@ -159,6 +159,11 @@ Headline headline_of(const Verdict& verdict, const RunInfo& info) {
              (verdict.reason.empty() ? "" : ", " + verdict.reason);
   }
   headline.sentence = sentence(capitalised(reason));
+  if (headline.outcome == Outcome::kInvalid) {
+    if (!info.failure.empty())
+      headline.note = sentence("The harness failed as well: " + info.failure);
+    if (info.interrupted) headline.note = "The run was interrupted by a signal.";
+  }
   const Found witness = find_witness(verdict);
   if (witness.verdict == nullptr || headline.outcome != Outcome::kInvalid) return headline;
   const auto& lines = witness.verdict->witness->lines;

@@ -30,6 +30,7 @@ struct Headline {
   std::string word;                // "INVALID"
   std::string sentence;            // "Stale read of k7. p3 read 4 from n2, 212 ms after …"
   std::vector<std::string> lines;  // of the witness beyond the first
+  std::string note;                // of an invalid one: the harness failed or was interrupted, too
 };
 Headline headline_of(const Verdict& verdict, const RunInfo& info);
 

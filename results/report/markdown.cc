@@ -119,6 +119,7 @@ std::string markdown_report(const Report& report) {
   const auto& headline = report.headline;
   std::string out = "## " + headline.word + ": " + plain(headline.sentence) + "\n";
   for (const std::string& line : headline.lines) out += "\n" + plain(line) + "\n";
+  if (!headline.note.empty()) out += "\n" + plain(headline.note) + "\n";
   if (!report.info.expected.empty()) {
     out += "\nExpected " + plain(report.info.expected) +
            (report.info.as_expected ? ": as expected.\n" : ": **not as expected**.\n");

@@ -1,7 +1,7 @@
 #include "results/report/markup.h"
 
+#include <algorithm>
 #include <charconv>
-#include <cstdlib>
 
 namespace assay::report {
 namespace {
@@ -102,7 +102,10 @@ std::string fixed(double x, int decimals) {
   char buffer[400];
   const auto [end, error] =
       std::to_chars(buffer, buffer + sizeof buffer, x, std::chars_format::fixed, decimals);
-  return error == std::errc() ? std::string(buffer, end) : "?";
+  if (error != std::errc()) return "?";
+  std::string out(buffer, end);
+  if (out[0] == '-' && out.find_first_of("123456789") == std::string::npos) out.erase(0, 1);
+  return out;
 }
 
 std::string sentence(std::string_view text) {
@@ -115,8 +118,11 @@ std::string sentence(std::string_view text) {
 
 std::string capitalised(std::string_view text) {
   std::string out(text);
-  if (!out.empty() && out[0] >= 'a' && out[0] <= 'z')
+  const auto is_small = [](char c) { return c >= 'a' && c <= 'z'; };
+  const std::string_view word = text.substr(0, text.find(' '));
+  if (word.size() > 1 && std::all_of(word.begin(), word.end(), is_small)) {
     out[0] = static_cast<char>(out[0] - 'a' + 'A');
+  }
   return out;
 }
 

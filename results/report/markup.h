@@ -19,6 +19,7 @@ std::string grouped(int64_t n);                                               //
 std::string counted(int64_t n, std::string_view one, std::string_view many);  // "1 key", "3 keys"
 std::string fixed(double x, int decimals);    // "13.90", whatever the locale
 std::string sentence(std::string_view text);  // with a final stop if it has none
+// With a capital at its start, unless it starts with a name such as n4 or k7.
 std::string capitalised(std::string_view text);
 
 }  // namespace assay::report

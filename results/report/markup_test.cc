@@ -51,7 +51,11 @@ TEST(Markup, NumbersReadAsPeopleWriteThem) {
   EXPECT_EQ(sentence("so it is"), "so it is.");
   EXPECT_EQ(sentence("so?"), "so?");
   EXPECT_EQ(sentence(""), "");
-  EXPECT_EQ(capitalised("so"), "So");
+  EXPECT_EQ(capitalised("so it is"), "So it is");
+  EXPECT_EQ(capitalised("n4 is down"), "n4 is down");
+  EXPECT_EQ(capitalised("a b"), "a b");
+  EXPECT_EQ(fixed(-0.0001, 2), "0.00");
+  EXPECT_EQ(fixed(-0.5, 1), "-0.5");
   EXPECT_EQ(capitalised("éa"), "éa");
 }
 

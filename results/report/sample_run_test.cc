@@ -393,7 +393,8 @@ SampleRun invalid(Options options) {
     if (process == 1000 || process == 1001 || process == 1003) witness.operations.push_back(id);
   }
   witness.lines = {
-      "p1003 read 4 from n2, 212 ms after 5 was acknowledged; n2 had been cut off since 17.2 s",
+      "p1003 read 4 from n2, 212 ms after 5 was acknowledged; n2 had been cut off since " +
+          format_point(fault_intervals(run.history).at(3).begin),
       "p1000 wrote 4 to k7 on n1, and p1001 then changed 4 to 5 on n3: both were acknowledged",
       "p1003 invoked its read after both had returned, so it had to see 5 or something newer"};
   Verdict linearizable = linearizable_verdict();

@@ -114,7 +114,9 @@ void put_headline(const Report& report, Page& page) {
   const auto& headline = report.headline;
   page.raw(page.colored(headline.outcome, headline.word) + ": ");
   page.wrapped(headline.sentence, headline.word.size() + 2);
-  for (const std::string& line : headline.lines) {
+  std::vector<std::string> lines = headline.lines;
+  if (!headline.note.empty()) lines.push_back(headline.note);
+  for (const std::string& line : lines) {
     page.raw("  ");
     page.wrapped(line, 2);
   }

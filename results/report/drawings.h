@@ -1,0 +1,24 @@
+// The drawings of a report, each an <svg> element of a given width.
+#pragma once
+
+#include <string>
+
+#include "results/report/report.h"
+#include "results/report/timeline.h"
+
+namespace assay::report {
+
+// The operations of the witness, a row per process, with values and the order that real time
+// imposes, above the nodes with their roles and faults. Empty when there is no witness.
+std::string witness_drawing(const Report& report, double width);
+
+// The whole run as one strip: faults, a lane per node with leader, term and faults, operations per
+// second, phases, stalls of the host. Empty without times.
+std::string run_strip(const Report& report, const Timeline& timeline, double width);
+
+// Plots over the time of the run, under bands of faults.
+std::string throughput_plot(const Report& report, const Timeline& timeline, double width);
+std::string latency_plot(const Report& report, const Timeline& timeline, double width);
+std::string availability_plot(const Report& report, const Timeline& timeline, double width);
+
+}  // namespace assay::report

@@ -1,0 +1,20 @@
+// The sections of report.html, in the order of the page. Each has a bound of its own, so that all
+// together stay below kHtmlBytesMax.
+#pragma once
+
+#include <string>
+
+#include "results/report/report.h"
+#include "results/report/timeline.h"
+
+namespace assay::report {
+
+std::string headline_html(const Report& report);  // verdict, sentence, scope
+// Left the drawing, right what to do next and what to know.
+std::string first_screen_html(const Report& report, const Timeline& timeline);
+std::string tree_html(const Verdict& verdict);
+std::string operations_html(const Report& report);  // around the witness; empty without one
+std::string counts_html(const Report& report, const Timeline& timeline);
+std::string settings_html(const Report& report);
+
+}  // namespace assay::report
