@@ -1,0 +1,174 @@
+#include "targets/raft_target.h"
+
+#include <algorithm>
+#include <charconv>
+#include <cstring>
+
+#include "targets/kv/http/kv_client.h"
+
+namespace assay {
+namespace {
+
+struct Settings {
+  int64_t heartbeat_ms = 50;
+  int64_t election_ms_min = 300;
+  int64_t election_ms_max = 600;
+  std::vector<std::string> canaries;  // flags of assay-raft
+};
+
+struct Canary {
+  const char* option;
+  const char* flag;
+  const char* summary;
+};
+constexpr Canary kCanaries[] = {
+    {"local-reads", "--unsafe-canary-local-reads", "any node answers reads from what it has"},
+    {"early-ack", "--unsafe-canary-early-ack", "writes are acknowledged before they are committed"},
+    {"buffered-ack", "--unsafe-canary-buffered-ack",
+     "records count as durable while they are in the process's own buffer"},
+};
+
+// What stands in a log of a store that is broken, and the word for it.
+constexpr std::pair<std::string_view, std::string_view> kFindings[] = {
+    {"broken promise", "panic"},
+    {"terminate called", "panic"},
+    {"Assertion", "panic"},
+    {"Segmentation fault", "panic"},
+    {"AddressSanitizer", "sanitizer"},
+    {"ThreadSanitizer", "sanitizer"},
+    {"LeakSanitizer", "sanitizer"},
+    {"runtime error:", "sanitizer"},
+    {"corrupt", "corruption"},
+    {"fatal", "fatal"},
+};
+
+class RaftTarget : public Target {
+ public:
+  RaftTarget(Settings settings, uint64_t seed) : settings_(std::move(settings)), seed_(seed) {}
+
+  std::string_view name() const override { return "raft"; }
+  Claims claims() const override {
+    return {.election_timeout_min = milliseconds(settings_.election_ms_min)};
+  }
+  std::vector<Symbol> ops() const override { return {f::read, f::write, f::cas, f::delete_}; }
+  bool has_daemons() const override { return true; }
+  std::vector<std::string> binaries(const Layout& layout) const override {
+    return {program(layout)};
+  }
+
+  Result<DaemonSpec> daemon(const Layout& layout, const NodeInfo& node) const override {
+    DaemonSpec spec;
+    spec.name = "assay-raft";
+    spec.cwd = node.folder;
+    spec.log_path = node.folder + "/assay-raft.log";
+    spec.argv = {program(layout),
+                 "--name=" + node.name,
+                 "--data=" + node.folder + "/data",
+                 "--client=" + endpoint(node, node.client_port),
+                 "--peer=" + endpoint(node, node.peer_port),
+                 "--cluster=" + members(layout),
+                 "--heartbeat-ms=" + std::to_string(settings_.heartbeat_ms),
+                 "--election-timeout-ms=" + std::to_string(settings_.election_ms_min) + "-" +
+                     std::to_string(settings_.election_ms_max),
+                 "--seed=" + std::to_string(seed_ * 64 + static_cast<uint64_t>(node.index) + 1)};
+    spec.argv.insert(spec.argv.end(), settings_.canaries.begin(), settings_.canaries.end());
+    return spec;
+  }
+
+  void open_client(Loop& loop, const NodeInfo& node,
+                   Callback<std::unique_ptr<Client>> done) override {
+    open_kv_client(loop, node, {}, std::move(done));
+  }
+  void status(Loop& loop, const NodeInfo& node, Callback<Value> done) override {
+    fetch_kv_status(loop, node, std::move(done));
+  }
+  void chain(Loop& loop, const NodeInfo& node, int64_t count, Callback<Value> done) override {
+    fetch_kv_chain(loop, node, count, std::move(done));
+  }
+
+  std::string_view log_finding(std::string_view line) const override {
+    for (const auto& [words, finding] : kFindings) {
+      if (line.find(words) != std::string_view::npos) return finding;
+    }
+    return "";
+  }
+
+ private:
+  static std::string program(const Layout& layout) { return layout.bin_dir + "/assay-raft"; }
+  static std::string endpoint(const NodeInfo& node, int port) {
+    return node.address + ":" + std::to_string(port);
+  }
+  static std::string members(const Layout& layout) {
+    std::string list;
+    for (const NodeInfo& node : layout.nodes) {
+      list += (list.empty() ? "" : ",") + node.name + "=" + endpoint(node, node.peer_port);
+    }
+    return list;
+  }
+
+  Settings settings_;
+  uint64_t seed_;
+};
+
+std::optional<int64_t> number(std::string_view text) {
+  int64_t value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
+  return value;
+}
+
+Error expected(const std::string& option, const std::string& what, const std::string& found) {
+  return input_error("raft." + option + ": expected " + what + ", found \"" + found + "\"");
+}
+
+Result<void> set(Settings& settings, const std::string& option, const std::string& text) {
+  for (const Canary& canary : kCanaries) {
+    if (option != canary.option) continue;
+    if (text != "true" && text != "false") return expected(option, "true or false", text);
+    if (text == "true") settings.canaries.push_back(canary.flag);
+    return {};
+  }
+  if (option == "heartbeat-ms") {
+    const auto value = number(text);
+    if (!value || *value < 1 || *value > 60'000)
+      return expected(option, "milliseconds from 1 to 60000", text);
+    settings.heartbeat_ms = *value;
+    return {};
+  }
+  const size_t dash = text.find('-');
+  const auto low = number(std::string_view(text).substr(0, dash));
+  const auto high =
+      dash == std::string::npos ? low : number(std::string_view(text).substr(dash + 1));
+  if (!low || !high || *low < 1 || *low > *high || *high > 600'000) {
+    return expected(option, "milliseconds as 300-600", text);
+  }
+  settings.election_ms_min = *low;
+  settings.election_ms_max = *high;
+  return {};
+}
+
+Result<std::unique_ptr<Target>> make(const TargetInfo::Settings& given, uint64_t seed) {
+  Settings settings;
+  for (const auto& [option, text] : given) {
+    if (auto done = set(settings, option, text); !done) return done.error();
+  }
+  if (settings.election_ms_min < 2 * settings.heartbeat_ms) {
+    return input_error("raft.election-timeout-ms: expected at least twice raft.heartbeat-ms");
+  }
+  return std::unique_ptr<Target>(std::make_unique<RaftTarget>(std::move(settings), seed));
+}
+
+}  // namespace
+
+TargetInfo raft_target() {
+  TargetInfo info{.name = "raft",
+                  .summary = "the bundled Raft store (assay-raft)",
+                  .options = {{"heartbeat-ms", "50", "between a leader's heartbeats"},
+                              {"election-timeout-ms", "300-600", "drawn from, by each node"}},
+                  .make = make};
+  for (const Canary& canary : kCanaries)
+    info.options.push_back({canary.option, "false", canary.summary, true});
+  return info;
+}
+
+}  // namespace assay
