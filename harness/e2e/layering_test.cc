@@ -36,7 +36,7 @@ const std::vector<Rule>& rules() {
         "checkers/history/"}},
       {"targets/node/agent/", {}},
       {"targets/node/", {"targets/loop.h", "targets/node/", "targets/asio/", "checkers/history/"}},
-      {"targets/asio/", {}},
+      {"targets/asio/", {"targets/loop.h"}},
       {"targets/", {"targets/", "checkers/history/"}},
       {"nemesis/", {"nemesis/", "targets/", "workloads/gen/", "checkers/history/"}},
       {"results/", {"results/", "checkers/"}},
