@@ -10,7 +10,7 @@ namespace {
 constexpr size_t kMaxLineBytes = 32 << 20;  // a command's output, each byte of it escaped
 constexpr Nanos kGreetingTime = seconds(5);
 constexpr Nanos kCloseTime = seconds(10);
-constexpr int kMaxUnansweredBeats = 5;
+constexpr int kMaxUnansweredBeats = 4;  // then the fifth second is over
 
 std::string text_of(const nlohmann::json& object, const char* key) {
   const auto it = object.find(key);

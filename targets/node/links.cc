@@ -26,8 +26,8 @@ class Cutting : public std::enable_shared_from_this<Cutting> {
       sources[link.to].push_back(nodes_[link.from]->address());
     unanswered_ = nodes_.size();
     for (size_t i = 0; i < nodes_.size(); ++i) {
-      nodes_[i]->cut(sources[i], [self = shared_from_this()](const Result<void>& result) {
-        if (!result && !self->failure_) self->failure_ = result.error();
+      nodes_[i]->cut(sources[i], [self = shared_from_this(), i](const Result<void>& result) {
+        if (!result && !self->failure_) self->failure_ = self->failure_of(i, result.error());
         if (--self->unanswered_ == 0) self->installed();
       });
     }
@@ -39,6 +39,10 @@ class Cutting : public std::enable_shared_from_this<Cutting> {
     if (failure_) return done_(*failure_);
     report_.installed = true;
     probe();
+  }
+
+  Error failure_of(size_t node, const Error& error) const {
+    return environment_error(nodes_[node]->name() + ": " + error.message);
   }
 
   uint64_t packets(const DirectedLink& link) const {

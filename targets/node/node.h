@@ -116,7 +116,7 @@ struct NodeEvents {
   // A pause was lifted by others; the same is in the ResumeReport.
   std::function<void(const std::string& daemon, const std::string& why)> on_unpaused =
       [](const std::string&, const std::string&) {};
-  // The agent died, healed by itself, does not answer for five seconds, or talks nonsense: the
+  // The agent died, healed by itself, does not answer for four seconds, or talks nonsense: the
   // node is of no more use, and what was on it is gone. At most once, never after close(). The
   // message goes on where "the agent of n1" ends: "killed by signal 9 (Killed)".
   std::function<void(const Error& why)> on_lost = [](const Error&) {};

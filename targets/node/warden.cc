@@ -40,17 +40,22 @@ void say(const std::string& text) {
   if (write(STDERR_FILENO, line.data(), line.size()) < 0) return;
 }
 
+std::string how_it_ended(int wait_status) {
+  return (WIFSIGNALED(wait_status) ? "was " : "") +
+         agent::describe(agent::exit_status(wait_status));
+}
+
 // The driver's wait status has come through the line, if init lived to send it.
 [[noreturn]] void leave_as_driver(int line, int init_status) {
   int status = 0;
   if (recv(line, &status, sizeof status, MSG_DONTWAIT) != sizeof status) {
-    say("the init of the run " + agent::describe(agent::exit_status(init_status)) +
+    say("the init of the run " + how_it_ended(init_status) +
         "; all processes of the run are gone, it says nothing about the store");
     _exit(kHarnessFailed);
   }
   if (WIFEXITED(status)) _exit(WEXITSTATUS(status));
   if (WTERMSIG(status) == SIGINT || WTERMSIG(status) == SIGTERM) _exit(kInterrupted);
-  say("the driver was " + agent::describe(agent::exit_status(status)) +
+  say("the driver " + how_it_ended(status) +
       "; all processes of the run are gone, it says nothing about the store");
   _exit(kHarnessFailed);
 }

@@ -1,15 +1,14 @@
 // assay-rehearsal: a driver without a store, for tests and for measuring: brings nodes up, starts a
 // daemon with descendants on each, and waits to be interrupted or broken.
 //
-//   ASSAY_RUN=r assay-rehearsal --net private|host --nodes N --agent PROGRAM --folder DIR
+//   assay-rehearsal --run ID --net private|host --nodes N --agent PROGRAM --folder DIR
 //       [--cut ROUNDS] [--leave]
 //
 // Lines on standard output: "entered", "node <name> <pid of its agent> <pid of its daemon>",
-// "ready", and of --cut: "cut <us> <us to heal>". Exits 0 after --leave (all closed), 130 after
+// "up <us>", "ready", and of --cut: "cut <us> <us to heal>". Exits 0 after --leave (all closed), 130 after
 // SIGINT or SIGTERM (all closed), 255 when an agent is lost or anything else fails.
 #include <signal.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <unistd.h>
 
 #include <boost/asio/signal_set.hpp>
@@ -29,7 +28,7 @@ constexpr int kFailed = 255;
 constexpr int kInterrupted = 130;
 
 struct Settings {
-  std::string run, agent, folder;
+  std::string run = "rehearsal", agent, folder;
   bool is_private = true;
   int nodes = 3;
   int cut_rounds = 0;
@@ -144,8 +143,6 @@ class Rehearsal {
 
 Settings parse(int argc, char** argv) {
   Settings settings;
-  const char* run = getenv("ASSAY_RUN");
-  settings.run = run != nullptr ? run : "rehearsal";
   for (int i = 1; i < argc; ++i) {
     const std::string flag = argv[i];
     if (flag == "--leave") {
@@ -154,7 +151,9 @@ Settings parse(int argc, char** argv) {
     }
     if (++i == argc) fail("what is " + flag + "?");
     const std::string value = argv[i];
-    if (flag == "--net")
+    if (flag == "--run")
+      settings.run = value;
+    else if (flag == "--net")
       settings.is_private = value == "private";
     else if (flag == "--nodes")
       settings.nodes = std::stoi(value);

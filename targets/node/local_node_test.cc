@@ -1,0 +1,449 @@
+// Nodes on this machine, with real agents: in the host's network, and in a private world.
+#include "targets/node/local_node.h"
+
+#include <arpa/inet.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <sched.h>
+#include <signal.h>
+#include <sys/socket.h>
+
+#include <algorithm>
+#include <optional>
+
+#include "targets/asio/testing_loop.h"
+#include "targets/node/agent/protocol.h"
+#include "targets/node/agent/test_support.h"
+#include "targets/node/links.h"
+#include "targets/node/private_net.h"
+
+namespace assay {
+namespace {
+
+using agent::process_runs;
+
+constexpr char kAgent[] = ASSAY_BIN_DIR "/assay-agent";
+
+// Nodes and the loop that drives them.
+class Stage {
+ public:
+  explicit Stage(bool is_private) : is_private_(is_private) {
+    static int count = 0;
+    run_id = "node-test-" + std::to_string(getpid()) + "-" + std::to_string(++count);
+  }
+  ~Stage() {
+    for (auto& node : nodes) {
+      if (node) (void)wait<void>([&](auto done) { node->close(done); });
+    }
+  }
+
+  LocalNodeOptions options(int index) {
+    return {.index = index,
+            .name = "n" + std::to_string(index + 1),
+            .run_id = run_id,
+            .agent_path = kAgent,
+            .data_folder = folder.path("data"),
+            .agent_log = folder.path("agent.log"),
+            .private_network = is_private_};
+  }
+  template <typename T>
+  Result<T> wait(const std::function<void(Node::Done<T>)>& operation) {
+    std::optional<Result<T>> result;
+    operation([&](Result<T> r) { result = std::move(r); });
+    EXPECT_FALSE(result) << "done was called inside the call";
+    if (!loop.run_until([&] { return result.has_value(); }))
+      return environment_error("an operation did not end");
+    return std::move(*result);
+  }
+  Result<std::unique_ptr<Node>> start(const LocalNodeOptions& options) {
+    return wait<std::unique_ptr<Node>>(
+        [&](auto done) { start_local_node(loop.context(), loop, options, done); });
+  }
+  // Brings up the next node; its events are noted.
+  Node& add(std::map<std::string, std::string> env = {}) {
+    const size_t i = nodes.size();
+    LocalNodeOptions wanted = options(static_cast<int>(i));
+    wanted.env = std::move(env);
+    auto node = start(wanted);
+    EXPECT_TRUE(node.ok()) << node.error().message;
+    if (!node) abort();
+    nodes.push_back(std::move(*node));
+    nodes.back()->set_events(
+        {.on_exit =
+             [this](const std::string& daemon, int, ProcessEnd end, bool asked) {
+               exits.push_back(daemon + " " + std::to_string(end.code) + " " +
+                               std::to_string(end.signal) + (asked ? " asked" : ""));
+             },
+         .on_lost =
+             [this, i](const Error& why) {
+               lost.push_back("n" + std::to_string(i + 1) + ": " + why.message);
+             }});
+    return *nodes.back();
+  }
+  pid_t start_shell(Node& node, const std::string& script) {
+    const DaemonSpec spec{
+        .name = "d", .argv = {"sh", "-c", script}, .log_path = folder.path(node.name() + ".log")};
+    const auto pid = wait<int>([&](auto done) { node.start(spec, done); });
+    EXPECT_TRUE(pid.ok());
+    return pid ? *pid : -1;
+  }
+
+  agent::ScratchFolder folder;
+  std::string run_id;
+  TestingLoop loop;
+  std::vector<std::unique_ptr<Node>> nodes;
+  std::vector<std::string> exits, lost;
+
+ private:
+  bool is_private_;
+};
+
+TEST(LocalNode, StartsKillsPausesAndReportsWhatWasSeen) {
+  Stage stage(false);
+  Node& node = stage.add();
+  EXPECT_EQ(node.address(), "127.0.0.1");
+  const pid_t pid = stage.start_shell(node, "echo begun; while :; do sleep 0.01; done");
+  EXPECT_TRUE(process_runs(pid));
+  std::vector<TailedLine> lines;
+  node.tail(stage.folder.path("n1.log"), [&](const TailedLine& line) { lines.push_back(line); });
+  ASSERT_TRUE(stage.loop.run_until([&] { return !lines.empty(); }));
+  EXPECT_EQ(lines[0].text, "begun");
+  EXPECT_GT(lines[0].at, Nanos{0});
+  EXPECT_LE(lines[0].at, stage.loop.now());
+
+  const auto paused = stage.wait<PauseReport>([&](auto done) { node.pause("d", done); });
+  ASSERT_TRUE(paused.ok());
+  EXPECT_GE(paused->threads, 1);
+  const auto seen = stage.wait<NodeObservation>([&](auto done) { node.observe(done); });
+  EXPECT_EQ(seen->daemons.at(0).stopped_threads, paused->threads);
+  const auto resumed = stage.wait<ResumeReport>([&](auto done) { node.resume("d", done); });
+  EXPECT_TRUE(resumed->held) << resumed->why;
+
+  const auto killed = stage.wait<KillReport>([&](auto done) { node.kill("d", done); });
+  EXPECT_TRUE(killed->was_running);
+  EXPECT_EQ(killed->end.signal, SIGKILL);
+  EXPECT_FALSE(process_runs(pid));
+  EXPECT_EQ(stage.exits, std::vector<std::string>{"d 0 9 asked"});
+  stage.start_shell(node, "exit 4");
+  ASSERT_TRUE(stage.loop.run_until([&] { return stage.exits.size() == 2; }));
+  EXPECT_EQ(stage.exits[1], "d 4 0");
+  stage.start_shell(node, "trap 'exit 5' TERM; echo ready; while :; do sleep 0.01; done");
+  ASSERT_TRUE(stage.loop.run_until([&] { return lines.back().text == "ready"; }));
+  const auto stopped = stage.wait<KillReport>([&](auto done) { node.stop("d", seconds(5), done); });
+  EXPECT_EQ(stopped->end.code, 5);
+  EXPECT_FALSE(stopped->forced);
+}
+
+TEST(LocalNode, RunsCommandsAndMovesFiles) {
+  Stage stage(false);
+  Node& node = stage.add();
+  const auto output = stage.wait<CommandOutput>([&](auto done) {
+    node.run({.argv = {"sh", "-c", "cat; echo $X >&2; exit 3"}, .env = {{"X", "y"}}, .input = "in"},
+             done);
+  });
+  EXPECT_EQ(output->out, "in");
+  EXPECT_EQ(output->err, "y\n");
+  EXPECT_EQ(output->end.code, 3);
+  ASSERT_TRUE(stage.wait<void>([&](auto done) { node.make_folder("a/b", done); }).ok());
+  std::string bytes;
+  for (int i = 0; i < 1'000'000; ++i) bytes += static_cast<char>(i % 251);
+  stage.folder.write("data/a/b/file", bytes);
+  EXPECT_EQ(stage
+                .wait<FileContent>([&](auto done) {
+                  node.fetch(stage.folder.path("data/a/b/file"), 1 << 30, done);
+                })
+                ->bytes,
+            bytes);
+  const auto entries = stage.wait<std::vector<FileEntry>>(
+      [&](auto done) { node.list(stage.folder.path("data"), done); });
+  EXPECT_TRUE(std::any_of(entries->begin(), entries->end(), [](const FileEntry& e) {
+    return e.path == "a/b/file" && e.bytes == 1'000'000;
+  }));
+  EXPECT_GT(
+      *stage.wait<Nanos>([&](auto done) { node.measure_fsync(stage.folder.path("data"), done); }),
+      Nanos{0});
+  ASSERT_TRUE(stage.wait<void>([&](auto done) { node.remove_folder("a", done); }).ok());
+  EXPECT_FALSE(std::filesystem::exists(stage.folder.path("data/a")));
+}
+
+TEST(LocalNode, InTheHostsNetworkCutsAreRefusedAndHealingIsHarmless) {
+  Stage stage(false);
+  Node& node = stage.add();
+  EXPECT_FALSE(node.powers().cut);
+  const auto cut = stage.wait<void>([&](auto done) { node.cut({"10.0.0.1"}, done); });
+  EXPECT_NE(cut.error().message.find("host"), std::string::npos);
+  EXPECT_TRUE(
+      (stage.wait<std::map<std::string, uint64_t>>([&](auto done) { node.heal(done); }).ok()));
+  EXPECT_TRUE(stage.wait<void>([&](auto done) { node.cut({}, done); }).ok());
+}
+
+TEST(LocalNode, AProgramThatIsNoAgentIsAnErrorThatSaysSo) {
+  Stage stage(false);
+  const std::pair<std::string, const char*> rows[] = {
+      {stage.folder.path("nothing"), "No such file"},
+      {stage.folder.path(), "annot run"},
+      {"/bin/true", "exited with 0"},
+      {"/bin/cat", ""},
+  };
+  for (const auto& [path, says] : rows) {
+    LocalNodeOptions options = stage.options(0);
+    options.agent_path = path;
+    options.data_folder.clear();
+    const auto node = stage.start(options);
+    ASSERT_FALSE(node.ok()) << path;
+    EXPECT_NE(node.error().message.find(says), std::string::npos) << node.error().message;
+  }
+}
+
+std::set<std::string> pipes_of(pid_t pid) {
+  std::set<std::string> pipes;
+  std::error_code gone;
+  for (const auto& entry :
+       std::filesystem::directory_iterator("/proc/" + std::to_string(pid) + "/fd", gone)) {
+    const std::string target = std::filesystem::read_symlink(entry.path(), gone);
+    if (target.starts_with("pipe:")) pipes.insert(target);
+  }
+  return pipes;
+}
+
+// Else one agent would hold the lifeline of another open.
+TEST(LocalNode, NoAgentAndNoDaemonInheritsThePipesOfAnAgent) {
+  Stage stage(false);
+  std::vector<std::pair<pid_t, std::set<std::string>>> agents;
+  std::vector<pid_t> daemons;
+  for (int i = 0; i < 3; ++i) {
+    Node& node = stage.add();
+    agents.emplace_back(node.agent_pid(), pipes_of(node.agent_pid()));
+    EXPECT_EQ(agents.back().second.size(), 2u);
+    daemons.push_back(stage.start_shell(node, "exec sleep 1000"));
+  }
+  std::set<std::string> all;
+  for (const auto& [pid, pipes] : agents) {
+    EXPECT_EQ(pipes_of(pid), pipes);
+    for (const std::string& pipe : pipes)
+      EXPECT_TRUE(all.insert(pipe).second) << pipe << " is shared";
+  }
+  for (pid_t daemon : daemons) EXPECT_TRUE(pipes_of(daemon).empty());
+}
+
+TEST(LocalNode, EndsEverythingWhenTheDriverLetsGo) {
+  Stage stage(false);
+  Node& node = stage.add();
+  const pid_t daemon = stage.start_shell(node, "sleep 1000"), agent = node.agent_pid();
+  stage.nodes.clear();
+  EXPECT_TRUE(stage.loop.run_until([&] { return !process_runs(daemon) && !process_runs(agent); }));
+  EXPECT_NE(stage.folder.read("agent.log").find("its input ended"), std::string::npos);
+}
+
+TEST(LocalNode, BeatsKeepAnAgentAliveAndADriverThatStandsStillLosesIt) {
+  Stage stage(false);
+  const pid_t daemon = stage.start_shell(stage.add(), "sleep 1000");
+  stage.loop.run_until([] { return false; }, std::chrono::milliseconds(6'500));
+  EXPECT_TRUE(process_runs(daemon));
+  EXPECT_TRUE(stage.lost.empty());
+  std::this_thread::sleep_for(std::chrono::milliseconds(6'000));
+  ASSERT_TRUE(stage.loop.run_until([&] { return !stage.lost.empty(); }));
+  EXPECT_EQ(stage.lost, std::vector<std::string>{"n1: healed by itself: no input for 5 s"});
+  EXPECT_FALSE(process_runs(daemon));
+}
+
+TEST(LocalNode, WithoutBeatsAnAgentWaitsForEver) {
+  Stage stage(false);
+  LocalNodeOptions options = stage.options(0);
+  options.beat = false;
+  auto node = stage.start(options);
+  ASSERT_TRUE(node.ok());
+  std::this_thread::sleep_for(std::chrono::milliseconds(6'000));
+  EXPECT_TRUE(stage.wait<NodeObservation>([&](auto done) { (*node)->observe(done); }).ok());
+}
+
+TEST(LocalNode, ALostAgentIsReportedWhenNothingOfItIsLeft) {
+  Stage stage(false);
+  Node& node = stage.add();
+  const std::string child = stage.folder.path("child");
+  const pid_t daemon = stage.start_shell(node, "setsid sleep 1000 & echo $! >" + child + "; wait");
+  ASSERT_TRUE(stage.loop.run_until([&] { return stage.folder.read("child").ends_with("\n"); }));
+  const pid_t loner = std::stoi(stage.folder.read("child"));
+  bool failed = false;
+  node.pause("d", [&](const auto& result) { failed = !result.ok(); });
+  kill(node.agent_pid(), SIGKILL);
+  ASSERT_TRUE(stage.loop.run_until([&] { return !stage.lost.empty(); }));
+  EXPECT_EQ(stage.lost, std::vector<std::string>{"n1: killed by signal 9 (Killed)"});
+  EXPECT_TRUE(agent::eventually([&] { return !process_runs(daemon); }));
+  EXPECT_FALSE(process_runs(loner));
+  EXPECT_FALSE(node.agent_pid() != 0 && process_runs(node.agent_pid()));
+}
+
+// --- In a private world. Its driver is a forked child, since unshare comes before all threads.
+
+class PrivateNodes : public testing::Test {
+ protected:
+  static void in_private_world(const std::function<void(Stage&)>& body) {
+    if (!agent::namespaces_work()) GTEST_SKIP() << "no namespaces for this user";
+    fflush(nullptr);
+    const pid_t child = fork();
+    if (child == 0) {
+      const auto entered = enter_private_world("private-nodes-test");
+      EXPECT_TRUE(entered.ok()) << entered.error().message;
+      if (entered) {
+        Stage stage(true);
+        body(stage);
+      }
+      fflush(nullptr);
+      _exit(testing::Test::HasFailure() ? 1 : 0);
+    }
+    int status = 0;
+    waitpid(child, &status, 0);
+    EXPECT_EQ(status, 0);
+  }
+};
+
+// A UDP socket that lives in the network of a node.
+class NodeSocket {
+ public:
+  explicit NodeSocket(const Node& node) : address_(node.address()) {
+    const int home = open("/proc/self/ns/net", O_RDONLY | O_CLOEXEC);
+    const int there = open(("/proc/" + std::to_string(node.agent_pid()) + "/ns/net").c_str(),
+                           O_RDONLY | O_CLOEXEC);
+    EXPECT_EQ(setns(there, CLONE_NEWNET), 0);
+    fd_ = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+    const sockaddr_in own = place();
+    EXPECT_EQ(bind(fd_, reinterpret_cast<const sockaddr*>(&own), sizeof own), 0);
+    EXPECT_EQ(setns(home, CLONE_NEWNET), 0);
+    close(home);
+    close(there);
+  }
+  ~NodeSocket() { close(fd_); }
+
+  // Sends one datagram and waits for it at the other end: long where it must come, briefly where
+  // it must not.
+  bool reaches(const NodeSocket& other, int patience_ms) const {
+    const sockaddr_in to = other.place();
+    const std::string text = "n" + std::to_string(++count_);
+    if (sendto(fd_, text.data(), text.size(), 0, reinterpret_cast<const sockaddr*>(&to),
+               sizeof to) < 0)
+      return false;
+    pollfd readable{other.fd_, POLLIN, 0};
+    while (poll(&readable, 1, patience_ms) == 1) {
+      char buffer[64];
+      const ssize_t n = recv(other.fd_, buffer, sizeof buffer, 0);
+      if (std::string(buffer, size_t(n)) == text) return true;
+    }
+    return false;
+  }
+
+ private:
+  sockaddr_in place() const {
+    sockaddr_in place{.sin_family = AF_INET, .sin_port = htons(4'000)};
+    inet_pton(AF_INET, address_.c_str(), &place.sin_addr);
+    return place;
+  }
+  std::string address_;
+  int fd_ = -1;
+  static inline int count_ = 0;
+};
+
+constexpr int kMustCome = 5'000, kMustNotCome = 100;
+
+TEST_F(PrivateNodes, ACutBitesOneWayAndHeals) {
+  in_private_world([](Stage& stage) {
+    Node &first = stage.add(), &second = stage.add(), &third = stage.add();
+    EXPECT_EQ(second.address(), "10.77.0.12");
+    EXPECT_TRUE(second.powers().cut);
+    const NodeSocket one(first), two(second), three(third);
+    EXPECT_TRUE(one.reaches(two, kMustCome));
+    EXPECT_TRUE(two.reaches(one, kMustCome));
+    const auto cut = [&](const std::vector<DirectedLink>& links) {
+      return *stage.wait<LinkCutReport>([&](auto done) {
+        cut_links(stage.loop, {&first, &second, &third}, links, seconds(5), done);
+      });
+    };
+    const LinkCutReport report = cut({{0, 1}});
+    EXPECT_TRUE(report.installed && report.bit) << report.evidence;
+    EXPECT_FALSE(one.reaches(two, kMustNotCome));
+    EXPECT_TRUE(two.reaches(one, kMustCome));
+    EXPECT_TRUE(three.reaches(two, kMustCome));
+    EXPECT_TRUE(one.reaches(three, kMustCome));
+    EXPECT_TRUE(cut({{1, 0}, {2, 1}}).bit);
+    EXPECT_TRUE(one.reaches(two, kMustCome)) << "an earlier cut is replaced";
+    EXPECT_FALSE(two.reaches(one, kMustNotCome));
+    EXPECT_FALSE(three.reaches(two, kMustNotCome));
+    EXPECT_TRUE(cut({}).bit);
+    for (const auto* from : {&one, &two, &three}) {
+      for (const auto* to : {&one, &two, &three}) EXPECT_TRUE(from->reaches(*to, kMustCome));
+    }
+  });
+}
+
+TEST_F(PrivateNodes, HealSaysWhatWasDropped) {
+  in_private_world([](Stage& stage) {
+    Node &first = stage.add(), &second = stage.add();
+    ASSERT_TRUE(stage
+                    .wait<LinkCutReport>([&](auto done) {
+                      cut_links(stage.loop, {&first, &second}, {{0, 1}}, seconds(5), done);
+                    })
+                    ->bit);
+    const auto dropped =
+        stage.wait<std::map<std::string, uint64_t>>([&](auto done) { second.heal(done); });
+    EXPECT_GE(dropped->at("10.77.0.11"), 1u);
+    const NodeSocket one(first), two(second);
+    EXPECT_TRUE(one.reaches(two, kMustCome));
+  });
+}
+
+TEST_F(PrivateNodes, ARuleThatIsSecretlyNotInstalledIsNoticed) {
+  in_private_world([](Stage& stage) {
+    Node &first = stage.add(), &second = stage.add({{agent::kSkipVariable, "rule"}});
+    const auto report = stage.wait<LinkCutReport>([&](auto done) {
+      cut_links(stage.loop, {&first, &second}, {{0, 1}}, seconds(1), done);
+    });
+    ASSERT_FALSE(report.ok());
+    EXPECT_NE(report.error().message.find("n2: the rule is not there"), std::string::npos)
+        << report.error().message;
+  });
+}
+
+TEST_F(PrivateNodes, ARuleThatDropsNothingDoesNotCountAsACut) {
+  in_private_world([](Stage& stage) {
+    Node &first = stage.add({{agent::kSkipVariable, "probe"}}), &second = stage.add();
+    const auto report = stage.wait<LinkCutReport>([&](auto done) {
+      cut_links(stage.loop, {&first, &second}, {{0, 1}}, seconds(1), done);
+    });
+    ASSERT_TRUE(report.ok());
+    EXPECT_TRUE(report->installed);
+    EXPECT_FALSE(report->bit);
+    EXPECT_EQ(report->silent, (std::vector<DirectedLink>{{0, 1}}));
+  });
+}
+
+TEST_F(PrivateNodes, TheDriverCannotBeCutOff) {
+  in_private_world([](Stage& stage) {
+    Node& node = stage.add();
+    EXPECT_FALSE(stage.wait<void>([&](auto done) { node.cut({driver_address()}, done); }).ok());
+  });
+}
+
+TEST_F(PrivateNodes, ProcessFaultsWorkThereToo) {
+  in_private_world([](Stage& stage) {
+    Node& node = stage.add();
+    stage.start_shell(node, "while :; do :; done");
+    EXPECT_EQ(stage.wait<PauseReport>([&](auto done) { node.pause("d", done); })->threads, 1);
+    EXPECT_TRUE(stage.wait<ResumeReport>([&](auto done) { node.resume("d", done); })->held);
+    EXPECT_EQ(stage.wait<KillReport>([&](auto done) { node.kill("d", done); })->end.signal,
+              SIGKILL);
+  });
+}
+
+TEST_F(PrivateNodes, ADaemonSeesOnlyItsNodesNetwork) {
+  in_private_world([](Stage& stage) {
+    Node& node = stage.add();
+    const auto output = stage.wait<CommandOutput>([&](auto done) {
+      node.run({.argv = {"ip", "-o", "-4", "addr"}}, done);
+    });
+    EXPECT_NE(output->out.find("10.77.0.11/24"), std::string::npos) << output->out;
+    EXPECT_EQ(output->out.find("10.77.0.1/"), std::string::npos) << output->out;
+  });
+}
+
+}  // namespace
+}  // namespace assay
