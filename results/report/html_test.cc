@@ -133,6 +133,64 @@ TEST(HtmlReport, HostileTextAndHugePartsStayWithinTheCapAndText) {
   EXPECT_EQ(count(page, "<script"), 0u);
 }
 
+// Every node changes its role with every sample, and faults come by the thousand.
+TEST(HtmlReport, ARunThatNeverRestsIsStillAPage) {
+  HistoryBuilder builder;
+  HistoryHeader header;
+  header.present = true;
+  header.faults = {"partition"};
+  for (int n = 0; n < 64; ++n) header.nodes.push_back("node-" + std::to_string(n));
+  const std::vector<std::string> nodes = header.nodes;
+  builder.set_header(header);
+  int64_t index = 0;
+  const auto add = [&](Nanos time, Process process, OpType type, Symbol f, Value value) {
+    Op op;
+    op.index = index++;
+    op.time = time;
+    op.process = process;
+    op.type = type;
+    op.f = f;
+    op.value = std::move(value);
+    if (process.is_client()) op.node = Symbol(nodes[static_cast<size_t>(process.id)]);
+    ASSERT_TRUE(builder.add(op).ok());
+  };
+  const auto object = [](std::vector<std::pair<const char*, Value>> members) {
+    Value::Object out;
+    for (auto& [name, value] : members) out.emplace_back(Symbol(name), value);
+    return Value::object(std::move(out));
+  };
+  Value::Array victims(nodes.begin(), nodes.end());
+  const Value fault = object({{"shape", "halves"},
+                              {"victims", Value::array(victims)},
+                              {"installed", true},
+                              {"bit", true},
+                              {"healed", true},
+                              {"evidence", std::string(2000, '&')}});
+  const char* kRoles[] = {"leader", "follower", "candidate", "down"};
+  for (int64_t t = 0; t < 2000; ++t) {
+    const Nanos now = milliseconds(200 * t);
+    for (size_t n = 0; n < nodes.size(); ++n) {
+      add(now, kObserver, OpType::kInfo, f::status,
+          object({{"node", nodes[n]},
+                  {"role", kRoles[(t + static_cast<int64_t>(n)) % 4]},
+                  {"term", t}}));
+    }
+    for (const char* f : {"start-partition", "stop-partition"}) {
+      add(now, kNemesis, OpType::kInfo, Symbol(f), {});
+      add(now, kNemesis, OpType::kInfo, Symbol(f), fault);
+    }
+    const Process process{t % 64};
+    add(now, process, OpType::kInvoke, f::write, t);
+    add(now + milliseconds(t % 100), process, t % 3 == 0 ? OpType::kFail : OpType::kOk, f::write,
+        t);
+  }
+  SampleRun run{builder.build(), {}, {}};
+  const std::string page = page_of(run, "restless");
+  EXPECT_THAT(page, HasSubstr("The whole run"));
+  EXPECT_THAT(page, HasSubstr("Outcomes per node"));  // nothing had to be left out
+  EXPECT_THAT(page, HasSubstr("and 40 more nodes"));
+}
+
 TEST(HtmlReport, AWitnessOfManyLongOperationsIsCut) {
   HistoryBuilder builder;
   int64_t index = 0;

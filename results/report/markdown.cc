@@ -49,7 +49,7 @@ void put_witness(std::string& out, const Report& report) {
   size_t shown = 0;
   for (const Operation& operation : report.witness_operations) {
     if (++shown > kOperationsMax) break;
-    const bool timed = operation.invoke_time() >= Nanos{0};
+    const bool timed = report.digest.timed;
     const bool returned = operation.return_position() != kOpen;
     out += "| " + std::to_string(operation.invoke_index()) + " | p" +
            std::to_string(operation.process().id) + " | " + plain(operation.node().text()) + " | " +

@@ -169,7 +169,12 @@ std::string availability_plot(const Report& report, const Timeline& timeline, do
                      {lane.x, y, lane.width, 2}, shown);
     plot.svg.text({kLeft - 8, y + row / 2 + 4}, shortened(nodes[i].text(), 10), "label strong end");
   }
-  return plot.svg.finish(width, kTop + height + kAxisRow, "Outcomes per node over time");
+  if (shown < nodes.size()) {
+    plot.svg.text({kLeft, kTop + height + kAxisRow + 12},
+                  "and " + std::to_string(nodes.size() - shown) + " more nodes", "legend");
+  }
+  return plot.svg.finish(width, kTop + height + kAxisRow + (shown < nodes.size() ? 18 : 0),
+                         "Outcomes per node over time");
 }
 
 }  // namespace assay::report

@@ -132,7 +132,7 @@ void put_witness(const Report& report, Page& page) {
     if (!operation.key().empty()) line += "  " + std::string(operation.key().text());
     line += "  " + report::operation_text(operation, 40);
     line += "  " + report::outcome_text(operation);
-    if (operation.invoke_time() >= Nanos{0}) {
+    if (report.digest.timed) {
       line += "  " + report::point_text(operation.invoke_time(), 4);
       if (operation.return_position() != kOpen) {
         line += " to " + report::point_text(operation.return_time(), 4);

@@ -84,13 +84,16 @@ class Drawing {
   void find_window() {
     std::vector<double> marks;
     for (const Operation& o : operations_) {
+      if (!timed_) indexes_[o.invoke_position()] = o.invoke_index();
+      if (!timed_) indexes_[o.return_position()] = o.return_index();
       marks.push_back(begin_of(o));
       if (o.return_position() != kOpen && !is_open(o)) {
         marks.push_back(timed_ ? to_seconds(o.return_time()) : o.return_position());
       }
     }
     const auto [low, high] = std::minmax_element(marks.begin(), marks.end());
-    const double margin = std::max((*high - *low) * 0.06, timed_ ? 20e-6 : 0.5);
+    const double span = *high - *low;
+    const double margin = span > 0 ? span * 0.06 : timed_ ? 20e-6 : 0.5;
     axis_ = Axis::through(marks, *low - margin, *high + margin, kLeft, width_ - kRight, kApart);
     std::sort(marks.begin(), marks.end());
     marks.erase(std::unique(marks.begin(), marks.end()), marks.end());
@@ -196,14 +199,15 @@ class Drawing {
     for (double t : marks_) {
       const double x = axis_.x(t);
       svg_.line({x, kAxisRow - 6}, {x, bottom}, "guide");
-      const std::string text = fixed(t, decimals()) + (timed_ ? " s" : "");
+      const std::string text =
+          timed_ ? fixed(t, decimals()) + " s" : std::to_string(indexes_[static_cast<Position>(t)]);
       const double width = text_width(text);
       const double at = std::clamp(x, kLeft + width / 2, width_ - kRight - width / 2);
       if (at - width / 2 < last + 8) continue;
       svg_.text({at, kAxisRow - 11}, text, "tick mid");
       last = at + width / 2;
     }
-    if (!timed_) svg_.text({kLeft - 8, kAxisRow - 11}, "line", "tick end");
+    if (!timed_) svg_.text({kLeft - 8, kAxisRow - 11}, "index", "tick end");
   }
 
   void draw_row_background(const Row& row) {
@@ -260,7 +264,7 @@ class Drawing {
     std::string out = "p" + std::to_string(o.process().id);
     if (!o.node().empty()) out += " on " + std::string(o.node().text());
     if (!o.key().empty()) out += ", " + shortened(o.key().text(), 60);
-    out += ": " + operation_text(o, 80) + ", " + outcome_text(o) + ", line index " +
+    out += ": " + operation_text(o, 80) + ", " + outcome_text(o) + ", index " +
            std::to_string(o.invoke_index());
     if (!timed_) return out;
     out += ", " + point_text(o.invoke_time(), 6);
@@ -344,8 +348,9 @@ class Drawing {
   std::vector<LegendItem> legend() const {
     std::vector<LegendItem> items = {{"o-ok", "ok"}};
     const auto any = [&](OpType type) {
-      return std::any_of(operations_.begin(), operations_.end(),
-                         [&](const Operation& o) { return o.type() == type; });
+      const auto is = [&](const Operation& o) { return o.type() == type; };
+      return std::any_of(operations_.begin(), operations_.end(), is) ||
+             std::any_of(context_.begin(), context_.end(), is);
     };
     if (any(OpType::kFail)) items.push_back({"o-fail", "failed"});
     if (any(OpType::kInfo)) items.push_back({"o-info", "unknown outcome"});
@@ -381,6 +386,7 @@ class Drawing {
   std::vector<Operation> operations_;
   std::vector<Operation> context_;
   std::vector<double> marks_;
+  std::map<Position, int64_t> indexes_;  // in the file, by position, where there are no times
   Axis axis_;
   std::vector<Row> rows_;
   double rows_bottom_ = 0;

@@ -39,7 +39,7 @@ bool is_open(const Operation& operation) { return operation.type() == OpType::kI
 
 bool has_times(const History& history) {
   if (history.size() == 0) return true;
-  return history[0].invoke_time() >= Nanos{0};
+  return history[0].invoke_time() >= Nanos{0} && history.end_time() >= milliseconds(1);
 }
 
 std::string point_text(Nanos time, int decimals) {

@@ -19,6 +19,8 @@ std::string operation_text(const Operation& operation, size_t value_max);
 std::string outcome_text(const Operation& operation);
 
 bool is_open(const Operation& operation);  // its effect may still come: info, or never returned
+// Whether its times are those of a run. Some tools number the lines and call that time: all within
+// a millisecond.
 bool has_times(const History& history);
 
 // A point of the run with so many decimals: "13.902 s".
