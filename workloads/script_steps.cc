@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "checkers/history/time.h"
+#include "checkers/history/vocabulary.h"
 
 namespace assay {
 namespace {
@@ -24,16 +25,17 @@ constexpr ClientWord kClientWords[] = {
     {"txn", false, Argument::kList, false}, {"watch", false, Argument::kObject, false},
 };
 
+// As operations they are the starts and stops of vocabulary.h, so that checkers see the faults.
 struct NemesisWord {
   std::string_view word;
-  std::string_view f;  // of the operation
-  bool link;           // from and to, else node
-  bool everywhere;     // neither
+  std::string_view kind;
+  bool starts;
+  std::array<std::string_view, 2> nodes;  // the members that name nodes
 };
 constexpr NemesisWord kNemesisWords[] = {
-    {"cut", "cut", true, false},      {"heal", "heal-cuts", false, true},
-    {"kill", "kill", false, false},   {"start", "start", false, false},
-    {"pause", "pause", false, false}, {"resume", "resume", false, false},
+    {"cut", "partition", true, {"from", "to"}}, {"heal", "partition", false, {}},
+    {"kill", "kill", true, {"node"}},           {"start", "kill", false, {"node"}},
+    {"pause", "pause", true, {"node"}},         {"resume", "pause", false, {"node"}},
 };
 
 constexpr std::string_view kWaits[] = {"converged", "leader", "blocked"};
@@ -222,15 +224,16 @@ class ScriptParser {
       return unknown_word("nemesis", kNemesisWords, [](const NemesisWord& w) { return w.word; });
     }
     step_.op.process = kNemesis;
-    step_.op.f = Symbol(word->f);
-    if (word->everywhere) return only({"nemesis", "async"});
-    if (!word->link) {
-      if (auto known = only({"nemesis", "node", "async"}); !known) return known;
-      return keep_nodes({"node"});
+    step_.op.f = word->starts ? start_of(word->kind) : stop_of(word->kind);
+    std::vector<std::string_view> members = {"nemesis"};
+    for (std::string_view member : word->nodes) {
+      if (!member.empty()) members.push_back(member);
     }
-    if (auto known = only({"nemesis", "from", "to", "async"}); !known) return known;
-    if (auto kept = keep_nodes({"from", "to"}); !kept) return kept;
-    if ((*item_)["from"] == (*item_)["to"]) {
+    const std::vector<std::string_view> nodes(members.begin() + 1, members.end());
+    members.push_back("async");
+    if (auto known = only(members); !known) return known;
+    if (auto kept = keep_nodes(nodes); !kept) return kept;
+    if (has("from") && (*item_)["from"] == (*item_)["to"]) {
       return input_error("a cut is between two nodes, and both are " + (*item_)["to"].to_json());
     }
     return {};
@@ -253,13 +256,13 @@ class ScriptParser {
   }
 
   // Members that name nodes, into the operation's value.
-  Result<void> keep_nodes(std::vector<std::string_view> members) {
+  Result<void> keep_nodes(const std::vector<std::string_view>& members) {
     Value::Object kept;
     for (std::string_view member : members) {
       if (auto node = read_node(member); !node) return node;
       kept.emplace_back(Symbol(member), (*item_)[member]);
     }
-    step_.op.value = Value::object(std::move(kept));
+    if (!kept.empty()) step_.op.value = Value::object(std::move(kept));
     return {};
   }
 
@@ -315,7 +318,7 @@ class ScriptParser {
                        [&](const auto& member) { return member.first.text() == name; });
   }
 
-  Result<void> only(std::vector<std::string_view> allowed) const {
+  Result<void> only(const std::vector<std::string_view>& allowed) const {
     for (const auto& [name, value] : item_->as_object()) {
       if (std::find(allowed.begin(), allowed.end(), name.text()) == allowed.end()) {
         return input_error("unknown member " + quoted(name.text()) + ": expected one of " +

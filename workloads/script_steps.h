@@ -5,7 +5,9 @@
 //   {"nemesis": "cut", "from": node, "to": node}, {"nemesis": "heal"},
 //   {"nemesis": "kill"|"start"|"pause"|"resume", "node": node}                  a fault
 //   {"wait": "converged"|"leader"|"blocked", "for": "5s"}                       a wait
-// and each may say "async": true: the next one does not wait for it to complete.
+// The nemesis gets them as start-partition {from, to} (one more directed cut), stop-partition (all
+// cuts), start-kill, stop-kill, start-pause, stop-pause {node}, and wait {wait, for}. Each step
+// may say "async": true: the next one does not wait for it to complete.
 //
 // Later steps use the answer to a step that is named by "as", in their value and expected:
 //   "$a.value"     the value that it gave; of an ok answer

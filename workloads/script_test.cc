@@ -54,7 +54,7 @@ class ScriptWorkload : public ::testing::Test {
     EXPECT_TRUE(simulated_.done);
   }
 
-  // "n1 write k 1", "n2 cas k [1,2] @7", "nemesis cut {…}": the invocations, in order.
+  // "n1 write k 1", "n2 cas k [1,2] @7", "nemesis start-partition {…}": the invocations, in order.
   std::vector<std::string> invocations() const {
     std::vector<std::string> lines;
     for (const SimulatedEvent& event : simulated_.events) {
@@ -126,12 +126,13 @@ TEST_F(ScriptWorkload, FaultsAndWaitsGoToTheFirstLaneWithWhatTheyNeed) {
               {"nemesis":"heal"},
               {"wait":"converged","for":"1500ms"},{"wait":"leader"},
               {"on":"n1","f":"read","key":"k"}])");
-  EXPECT_THAT(invocations(),
-              ElementsAre(R"(nemesis cut {"from":"n1","to":"n3"})", R"(nemesis kill {"node":"n2"})",
-                          R"(nemesis start {"node":"n2"})", R"(nemesis pause {"node":"n1"})",
-                          R"(nemesis resume {"node":"n1"})", "nemesis heal-cuts",
-                          R"(nemesis wait {"wait":"converged","for":"1500ms"})",
-                          R"(nemesis wait {"wait":"leader","for":"10s"})", "n1 read k"));
+  EXPECT_THAT(
+      invocations(),
+      ElementsAre(R"(nemesis start-partition {"from":"n1","to":"n3"})",
+                  R"(nemesis start-kill {"node":"n2"})", R"(nemesis stop-kill {"node":"n2"})",
+                  R"(nemesis start-pause {"node":"n1"})", R"(nemesis stop-pause {"node":"n1"})",
+                  "nemesis stop-partition", R"(nemesis wait {"wait":"converged","for":"1500ms"})",
+                  R"(nemesis wait {"wait":"leader","for":"10s"})", "n1 read k"));
   for (const SimulatedEvent& event : simulated_.events) {
     EXPECT_EQ(event.worker == kClients, event.op.process == kNemesis);
   }

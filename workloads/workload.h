@@ -45,14 +45,15 @@ class WorkloadRun {
   virtual int lanes() const { return 0; }
   // After the recovery: the workers of one group (all nodes are covered) read the keys still in
   // use, at most the kFinalKeysMax most recent ones. A read that was not answered ok is tried
-  // again, for kFinalReadsSpan in all; then it is done. Which keys that are is asked when the
-  // first read is due, so it may be put behind load() in one generator.
+  // again, for kFinalReadsSpan in all; then it is done. These reads come on top of the bounds per
+  // key. Which keys it is about is asked when the first read is due, so it may be put behind load()
+  // in one generator.
   virtual Gen final_reads() = 0;
 
   // Each f that this run needs, and whether it needs guarded writes.
   virtual std::vector<Symbol> ops() const = 0;
   virtual bool guarded() const = 0;
-  // Sentences about what was asked and could not be done.
+  // Sentences about what was asked and could not be done; they come while load() runs.
   virtual std::vector<std::string> remarks() const { return {}; }
 };
 
