@@ -38,10 +38,12 @@ struct Load {
       const Operation operation = history[id];
       if (operation.invoke_time().count < 0) continue;
       invoked.push_back(operation.invoke_time());
+      if (operation.return_position() != kOpen) ended.push_back(operation.return_time());
       if (operation.type() == OpType::kOk) ok.push_back(operation.return_time());
     }
-    std::sort(ok.begin(), ok.end());
     std::sort(invoked.begin(), invoked.end());
+    std::sort(ended.begin(), ended.end());
+    std::sort(ok.begin(), ok.end());
   }
   static size_t count(const std::vector<Nanos>& times, Nanos from, Nanos to) {
     return static_cast<size_t>(std::upper_bound(times.begin(), times.end(), to) -
@@ -52,7 +54,17 @@ struct Load {
     return at == ok.end() ? std::nullopt : std::optional(*at);
   }
 
+  // From when on somebody waits, at `from` or later.
+  Nanos waiting_since(Nanos from) const {
+    const auto next = std::upper_bound(invoked.begin(), invoked.end(), from);
+    const auto begun = next - invoked.begin();
+    const auto over = std::upper_bound(ended.begin(), ended.end(), from) - ended.begin();
+    if (begun > over) return from;
+    return next == invoked.end() ? kNever : *next;
+  }
+
   std::vector<Nanos> invoked;
+  std::vector<Nanos> ended;  // however
   std::vector<Nanos> ok;
 };
 
@@ -111,10 +123,9 @@ class Progression {
     for (const MajoritySpan& span : majority_spans(header_, faults_, history_.end_time())) {
       Nanos last = span.begin;
       auto consider = [&](Nanos until) {
-        const Gap gap{last, until};
+        const Gap gap{load_.waiting_since(last), until};
         last = until;
-        // Nobody waited: nothing was due.
-        if (Load::count(load_.invoked, gap.begin, gap.end) == 0) return;
+        if (gap.begin >= gap.end) return;  // nobody waited: nothing was due
         if (!longest || gap.length() > longest->length()) longest = gap;
       };
       const auto first = std::lower_bound(load_.ok.begin(), load_.ok.end(), span.begin);

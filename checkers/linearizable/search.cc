@@ -146,7 +146,7 @@ class Sweep {
       : problem_(problem),
         options_(options),
         reductions_(options.reductions),
-        words_(static_cast<int>(problem.pending_max + 63) / 64),
+        words_(static_cast<int>(std::max(problem.pending_max, options.pending_min) + 63) / 64),
         slot_of_(problem.ops.size(), kNone),
         active_(problem.values, 0),
         lanes_from_(problem.values, kNone),
@@ -619,23 +619,22 @@ class Sweep {
   void expand_cas(ValueId s, bool escape) {
     const uint64_t* c = node_.data();
     if (active_[s] != 0) {
-      for (int w = 0; w < words(); ++w) {
-        for (uint64_t rest = family(s, kCasFrom)[w] & ~placed(c)[w]; rest; rest &= rest - 1) {
-          const uint32_t op = slots_[64 * w + std::countr_zero(rest)];
-          if (op == returning_) continue;
-          if (reductions_.symmetry && earliest_cas(s, problem_.ops[op].to) != op) {
-            ++counters_.symmetric;
-            continue;
-          }
-          try_cas(problem_.ops[op].to, op, kNone);
+      const uint64_t* from = family(s, kCasFrom);
+      for_each_unplaced(from, [&](uint32_t op) { note_earliest(earliest_cas_, op); });
+      for_each_unplaced(from, [&](uint32_t op) {
+        if (op == returning_) return;
+        if (reductions_.symmetry && !is_earliest(earliest_cas_, op)) {
+          ++counters_.symmetric;
+          return;
         }
-      }
+        try_cas(problem_.ops[op].to, op, kNone);
+      });
     }
     if (!use_optional_) return;
     for (uint32_t lane = lanes_from_[s]; lane != kNone; lane = lanes_[lane].next_from) {
       if (!available(c, lane)) continue;
       const ValueId to = problem_.classes[lanes_[lane].cls].to;
-      if (reductions_.symmetry && earliest_cas(s, to) != kNone) {
+      if (reductions_.symmetry && any_unplaced_cas(s, to, c)) {
         ++counters_.symmetric;
         continue;
       }
@@ -656,34 +655,31 @@ class Sweep {
   void expand_writes(ValueId s, bool escape) {
     const uint64_t* c = node_.data();
     uint32_t escaping = kNone;  // narrow: of the writes that only satisfy an F, the first to return
-    for (int w = 0; w < words(); ++w) {
-      for (uint64_t rest = all_writes_[w] & ~placed(c)[w]; rest; rest &= rest - 1) {
-        const uint32_t op = slots_[64 * w + std::countr_zero(rest)];
-        if (op == returning_) continue;
-        const ValueId to = problem_.ops[op].to;
-        if (reductions_.symmetry && earliest_write(to) != op) {
-          ++counters_.symmetric;
-          continue;
-        }
-        const Use use = use_of_write(s, to, escape);
-        if (use == Use::kNothing) continue;
-        if (use == Use::kEscape && narrow_) {
-          if (escaping != kNone) truncated_ = true;
-          if (escaping == kNone || problem_.ops[op].ret < problem_.ops[escaping].ret) {
-            escaping = op;
-          }
-          continue;
-        }
-        try_write(to, op, kNone);
+    const uint64_t* writes = all_writes_.data();
+    for_each_unplaced(writes, [&](uint32_t op) { note_earliest(earliest_writes_, op); });
+    for_each_unplaced(writes, [&](uint32_t op) {
+      if (op == returning_) return;
+      if (reductions_.symmetry && !is_earliest(earliest_writes_, op)) {
+        ++counters_.symmetric;
+        return;
       }
-    }
+      const ValueId to = problem_.ops[op].to;
+      const Use use = use_of_write(s, to, escape);
+      if (use == Use::kNothing) return;
+      if (use == Use::kEscape && narrow_) {
+        if (escaping != kNone) truncated_ = true;
+        if (escaping == kNone || problem_.ops[op].ret < problem_.ops[escaping].ret) escaping = op;
+        return;
+      }
+      try_write(to, op, kNone);
+    });
     if (escaping != kNone) try_write(problem_.ops[escaping].to, escaping, kNone);
     if (!use_optional_) return;
     for (uint32_t lane = 0; lane < lanes_.size(); ++lane) {
       if (lanes_[lane].cls == kNone || !available(c, lane)) continue;
       const OptionalClass& cls = problem_.classes[lanes_[lane].cls];
       if (cls.kind != Kind::kWrite) continue;
-      if (reductions_.symmetry && earliest_write(cls.to) != kNone) {
+      if (reductions_.symmetry && any_unplaced(cls.to, kWrites, c)) {
         ++counters_.symmetric;
         continue;
       }
@@ -727,29 +723,36 @@ class Sweep {
     }
     return false;
   }
-  // Of node_'s unplaced operations of one kind and value, the one that returns first.
-  uint32_t earliest_write(ValueId to) const {
-    if (active_[to] == 0) return kNone;
-    uint32_t best = kNone;
-    for (int w = 0; w < words(); ++w) {
-      best = earliest(best, w, family(to, kWrites)[w]);
+  // Of node_'s unplaced operations of one kind and value, the one that returns first, by what is
+  // produced.
+  struct Earliest {
+    uint64_t node = 0;  // for which it was found
+    uint32_t op = kNone;
+  };
+  void note_earliest(std::vector<Earliest>& earliest, uint32_t op) {
+    const uint32_t value = active_[problem_.ops[op].to];
+    if (earliest.size() < active_values_.size()) earliest.resize(active_values_.size());
+    Earliest& best = earliest[value];
+    if (best.node != counters_.nodes || problem_.ops[op].ret < problem_.ops[best.op].ret) {
+      best = {counters_.nodes, op};
     }
-    return best;
   }
-  uint32_t earliest_cas(ValueId from, ValueId to) const {
-    if (active_[from] == 0 || active_[to] == 0) return kNone;
-    uint32_t best = kNone;
-    for (int w = 0; w < words(); ++w) {
-      best = earliest(best, w, family(from, kCasFrom)[w] & family(to, kCasTo)[w]);
-    }
-    return best;
+  bool is_earliest(const std::vector<Earliest>& earliest, uint32_t op) const {
+    return earliest[active_[problem_.ops[op].to]].op == op;
   }
-  uint32_t earliest(uint32_t best, int w, uint64_t mask) const {
-    for (uint64_t rest = mask & ~placed(node_.data())[w]; rest; rest &= rest - 1) {
-      const uint32_t op = slots_[64 * w + std::countr_zero(rest)];
-      if (best == kNone || problem_.ops[op].ret < problem_.ops[best].ret) best = op;
+  bool any_unplaced_cas(ValueId from, ValueId to, const uint64_t* c) const {
+    for (int w = 0; w < words(); ++w) {
+      if (family(from, kCasFrom)[w] & family(to, kCasTo)[w] & ~placed(c)[w]) return true;
     }
-    return best;
+    return false;
+  }
+  template <typename Fn>
+  void for_each_unplaced(const uint64_t* mask, const Fn& fn) {
+    for (int w = 0; w < words(); ++w) {
+      for (uint64_t rest = mask[w] & ~placed(node_.data())[w]; rest; rest &= rest - 1) {
+        fn(slots_[64 * w + std::countr_zero(rest)]);
+      }
+    }
   }
 
   // --- One step: an operation, or one of a class, on top of node_.
@@ -852,7 +855,7 @@ class Sweep {
   }
   void count_node() {
     ++counters_.nodes;
-    counters_.work += 8;
+    counters_.work += 8 + static_cast<uint64_t>(words());
     if (counters_.work >= work_max_) out_of_budget_ = true;
     if (counters_.nodes % 1024 == 0) {
       poll();
@@ -1127,6 +1130,7 @@ class Sweep {
   std::vector<uint64_t> node_;
   std::vector<uint64_t> child_;
   std::vector<std::pair<uint32_t, uint32_t>> scores_;
+  std::vector<Earliest> earliest_writes_, earliest_cas_;
 
   std::vector<TraceNode> trace_;
   SearchCounters counters_;
@@ -1169,9 +1173,10 @@ void SearchCounters::add(const SearchCounters& other) {
 }
 
 SearchResult search(const Problem& problem, const SearchOptions& options) {
-  if (problem.pending_max <= 64) return Sweep<1>(problem, options).run();
-  if (problem.pending_max <= 128) return Sweep<2>(problem, options).run();
-  if (problem.pending_max <= 256) return Sweep<4>(problem, options).run();
+  const uint32_t pending = std::max(problem.pending_max, options.pending_min);
+  if (pending <= 64) return Sweep<1>(problem, options).run();
+  if (pending <= 128) return Sweep<2>(problem, options).run();
+  if (pending <= 256) return Sweep<4>(problem, options).run();
   return Sweep<0>(problem, options).run();
 }
 

@@ -40,7 +40,8 @@ struct SearchOptions {
   uint64_t work_max = UINT64_MAX;  // configurations looked at or compared; some 10 ns each
   uint64_t memory_bytes_max = 1ull << 30;
   std::function<bool()> exhausted;  // polled every few thousand steps; empty: never
-  bool want_order = false;          // of a valid problem: find the order too
+  uint32_t pending_min = 0;  // for the tests: masks as wide as for so many operations under way
+  bool want_order = false;   // of a valid problem: find the order too
 };
 
 enum class Outcome : uint8_t { kValid, kInvalid, kUnknown };

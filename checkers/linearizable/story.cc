@@ -239,7 +239,7 @@ class Teller {
       if (!newer || other.op.ret > newer->op.ret) newer = other;
     }
     if (!newer) return false;
-    const bool lost = newer->mutates() && !seen(newer->produced(), newer->op.call, newer->index);
+    const bool lost = newer->mutates() && is_lost(*newer);
     if (subject_->op.f == Call::kCas) {
       anomaly_ = "CAS from an old value";
       headline_ = subject_->did() + after(*newer) + newer->had_done();
@@ -318,13 +318,24 @@ class Teller {
     }
     if (last) context_.push_back(*last);
   }
-  bool seen(const Scalar& v, Position from, uint32_t except) const {
+  // An acknowledged change that nobody ever saw: several observers after it, not all on one node
+  // that may lag behind, and before any further change began, missed it.
+  bool is_lost(const Actor& change) const {
+    size_t missed = 0;
+    std::set<std::string> nodes;
+    bool changed_again = false;
     for (uint32_t i = 0; i < key_.ops.size(); ++i) {
       const KeyOp& op = key_.ops[i];
-      if (i == except || op.f == Call::kWrite || op.type != OpType::kOk || op.value != v) continue;
-      if (op.ret > from) return true;
+      if (i == change.index) continue;
+      const bool observer = op.f != Call::kWrite && op.type == OpType::kOk;
+      if (observer && op.ret > change.op.call && op.value == change.produced()) return false;
+      if (op.call < change.op.ret) continue;
+      changed_again |= op.f != Call::kRead && op.type != OpType::kFail;
+      if (!observer || changed_again) continue;
+      ++missed;
+      nodes.insert(actor(i).node());
     }
-    return false;
+    return missed >= 2 && (nodes.size() >= 2 || nodes.contains(""));
   }
 
   // "; n2 had been cut off since 13.9 s"

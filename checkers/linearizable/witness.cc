@@ -82,13 +82,13 @@ class Shrinker {
   // The latest event from which on the rest is impossible whatever the state is. That what is
   // impossible from one event on is so from each earlier one makes bisection right.
   uint32_t latest_start() {
+    if (last_ == 0) return 0;
     uint32_t failing = last_ + 1;
-    uint32_t length = 8;
-    for (;; length *= 2) {
-      if (length > last_) return 0;
+    uint32_t length = std::min(8u, last_);
+    for (;; length = std::min(2 * length, last_)) {
       const uint32_t start = last_ + 1 - length;
       if (is_impossible(cut(start), limits_.work_max_once)) break;
-      if (out_of_budget_) return 0;
+      if (out_of_budget_ || length == last_) return 0;
       failing = start;
     }
     uint32_t found = last_ + 1 - length;
