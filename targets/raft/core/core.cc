@@ -638,10 +638,6 @@ bool Core::committed_in_own_term() const {
 
 bool Core::read_index(ReadId id) {
   if (role_ != Role::kLeader) return false;
-  if (mutated(Mutation::kReadWithoutQuorum)) {
-    granted_reads_.push_back({id, commit_});
-    return true;
-  }
   waiting_reads_.push_back(id);
   if (!committed_in_own_term()) marks_.hit(Mark::kReadDeferred);
   return true;
@@ -661,7 +657,8 @@ void Core::start_read_round() {
 void Core::confirm_reads() {
   std::vector<Round> answered{round_};
   for (const Progress& progress : others_) answered.push_back(progress.round);
-  const Round confirmed = reached_by(std::move(answered), quorum());
+  const Round confirmed =
+      mutated(Mutation::kReadWithoutQuorum) ? round_ : reached_by(std::move(answered), quorum());
   if (confirmed > confirmed_round_ + 1) marks_.hit(Mark::kReadsConfirmedTogether);
   confirmed_round_ = std::max(confirmed_round_, confirmed);
   while (!pending_reads_.empty() && pending_reads_.front().round <= confirmed) {

@@ -90,6 +90,17 @@ class ReplicaTest : public ::testing::Test {
       }
     }
   }
+  // Delivers until a message is met, which is kept back.
+  void settle_until(const std::function<bool(const Packet&)>& met) {
+    for (int id = 1; id <= 3; ++id) pump(id);
+    while (!wire_.empty()) {
+      for (const Packet& packet : std::exchange(wire_, {})) {
+        if (met(packet)) return;
+        deliver(packet);
+      }
+    }
+    FAIL() << "no such message";
+  }
   void tick(int id, int times = 1) {
     for (int i = 0; i < times; ++i) (*this)[id].on_tick();
     pump(id);
@@ -295,6 +306,20 @@ TEST_F(ReplicaTest, ARestartedLeaderDoesNotRefuseForwardsOfItsEarlierTerm) {
   EXPECT_FALSE(write.answer.has_value());
 }
 
+TEST_F(ReplicaTest, ALateForwardIsNotAppendedInALaterTerm) {
+  elect(1);
+  Waiting write;
+  (*this)[2].propose(put("k", "v"), write.done());
+  const Packet forward = wire_.back();
+  settle();
+  ASSERT_TRUE(write.is(Fate::kDone));
+  start(1);  // and forgets which forwards it has seen
+  elect(1);
+  deliver(forward);
+  settle();
+  EXPECT_EQ((*this)[2].status().revision, kv::Revision{2});
+}
+
 TEST_F(ReplicaTest, ARequestOfAnEarlierProcessIsNotTakenForANewOne) {
   elect(1);
   Waiting lost;
@@ -393,6 +418,32 @@ TEST_F(ReplicaTest, ManyReadsAskForOneIndex) {
   EXPECT_EQ(wire_.size(), 1u);
   settle();
   for (const Waiting& read : reads) EXPECT_TRUE(read.is(Fate::kDone));
+}
+
+TEST_F(ReplicaTest, AnIndexNamedToAnEarlierProcessGrantsNothing) {
+  elect(1);
+  Waiting lost;
+  (*this)[2].read(get("k"), lost.done());
+  pump(2);
+  deliver(std::exchange(wire_, {}).back());
+  Packet reply;
+  settle_until([&](const Packet& packet) {
+    const bool found = packet.from == 1 && packet.to == 2 &&
+                       std::holds_alternative<ForwardReadReply>(*decode(packet.bytes, NodeId{2}));
+    if (found) reply = packet;
+    return found;
+  });
+  start(2);
+  run(4);
+  Waiting write;
+  (*this)[1].propose(put("k", "v"), write.done());
+  settle();
+  isolated_ = {2};
+  Waiting read;
+  (*this)[2].read(get("k"), read.done());  // under the id that the earlier process used first
+  pump(2);
+  deliver(reply);
+  EXPECT_FALSE(read.answer.has_value());
 }
 
 TEST_F(ReplicaTest, ANodeThatDoesNotLeadRefusesToNameAnIndex) {

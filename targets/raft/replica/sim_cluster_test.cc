@@ -185,6 +185,8 @@ void SimCluster::start(int node) {
   options.raft.election_ticks_min = options_.election_ticks_min;
   options.raft.election_ticks_max = options_.election_ticks_max;
   options.raft.heartbeat_ticks = options_.heartbeat_ticks;
+  options.raft.pre_vote = options_.pre_vote;
+  options.raft.check_quorum = options_.check_quorum;
   options.raft.append_bytes_max = options_.append_bytes_max;
   options.raft.append_entries_max = options_.append_entries_max;
   options.raft.appends_in_flight_max = options_.appends_in_flight_max;
@@ -459,7 +461,8 @@ SimOp SimCluster::draw_operation(int client) {
                                         : static_cast<int>(clients_random_.below(hosts_.size()));
   const auto key = clients_random_.below(static_cast<uint64_t>(options_.keys));
   op.key = "k" + std::to_string(key);
-  const uint64_t kind = clients_random_.below(100);
+  const bool reader = client >= options_.clients - options_.readers;
+  const uint64_t kind = reader ? clients_random_.between(58, 99) : clients_random_.below(100);
   op.kind = kind < 30   ? SimOp::Kind::kPut
             : kind < 50 ? SimOp::Kind::kGuardedPut
             : kind < 58 ? SimOp::Kind::kDelete

@@ -44,6 +44,8 @@ struct SimOptions {
   int election_ticks_min = 10;
   int election_ticks_max = 20;
   int heartbeat_ticks = 3;
+  bool pre_vote = true;
+  bool check_quorum = true;
   size_t append_bytes_max = 1 << 20;
   size_t append_entries_max = 64;
   size_t appends_in_flight_max = 16;
@@ -63,6 +65,7 @@ struct SimOptions {
   int64_t sync_min = 50;
   int64_t sync_max = 500;
 
+  int readers = 0;             // of the clients, that only read: they are never stuck in a write
   int64_t think_max = 20'000;  // between two operations of a client
   int64_t client_timeout = 800'000;
   uint64_t value_bytes_max = 16;

@@ -27,6 +27,7 @@ void hunt(SimRandom& random, SimOptions& options) {
   options.append_entries_max = 1;
   options.appends_in_flight_max = 1;
   options.clients = static_cast<int>(random.between(1, 2));
+  options.readers = 0;
   options.think_max = random.between(20, 100) * 1000;
   options.client_timeout = 200'000;
   options.delay_min = random.between(500, 3000);
@@ -39,6 +40,19 @@ void hunt(SimRandom& random, SimOptions& options) {
   options.down_max = random.between(50, 250) * 1000;
   options.faults.clear();
   options.loss_per_mille = random.chance(700) ? 0 : random.below(100);
+}
+
+// Leaders are cut off or stopped while clients read from them, and others are quick to elect: what
+// an old leader answers on its own becomes visible.
+void depose(SimRandom& random, SimOptions& options) {
+  options.clients = 2 * options.nodes;
+  options.readers = options.nodes;
+  options.think_max = random.between(1, 5) * 1000;
+  options.election_ticks_max = options.election_ticks_min + 2;
+  options.faults = {SimFault::kCutLeader, SimFault::kCutLeader, SimFault::kHeal};
+  if (random.chance(500)) options.faults.push_back(SimFault::kPauseLeader);
+  if (random.chance(500)) options.faults.push_back(SimFault::kCutOneWay);
+  options.fault_gap_max = random.between(100, 500) * 1000;
 }
 
 // Power goes often, segments are small.
@@ -95,7 +109,8 @@ SimOptions SimOptions::draw(uint64_t seed) {
   SimOptions options;
   options.seed = seed;
   options.nodes = static_cast<int>(random.between(3, 5));
-  options.clients = static_cast<int>(random.between(1, 5));
+  options.clients = static_cast<int>(random.between(2, 6));
+  options.readers = static_cast<int>(random.between(0, options.clients / 2));
   options.keys = static_cast<int>(random.between(1, 4));
   options.heartbeat_ticks = static_cast<int>(random.between(1, 4));
   options.election_ticks_min = options.heartbeat_ticks * static_cast<int>(random.between(2, 4)) + 2;
@@ -127,13 +142,18 @@ SimOptions SimOptions::draw(uint64_t seed) {
     if (random.chance(400)) options.faults.push_back(fault);
   }
   options.heal_majority_first = random.chance(300);
-  switch (random.below(8)) {
+  options.pre_vote = !random.chance(150);
+  options.check_quorum = !random.chance(150);
+  switch (random.below(10)) {
     case 0:
     case 1:
       hunt(random, options);
       break;
     case 2:
       lose_power_often(random, options);
+      break;
+    case 3:
+      depose(random, options);
       break;
     default:
       break;
@@ -143,14 +163,14 @@ SimOptions SimOptions::draw(uint64_t seed) {
 
 std::string SimOptions::describe() const {
   std::ostringstream out;
-  out << "nodes " << nodes << ", clients " << clients << ", keys " << keys << ", election "
-      << election_ticks_min << "-" << election_ticks_max << " ticks, heartbeat " << heartbeat_ticks
-      << ", append " << append_entries_max << " entries " << append_bytes_max << " bytes, window "
-      << appends_in_flight_max << ", segment " << segment_bytes << ", delay to " << delay_max
-      << " us, slow " << slow_per_mille << " per mille to " << slow_max << ", loss "
-      << loss_per_mille << ", repeat " << repeat_per_mille << ", sync to " << sync_max
-      << ", think to " << think_max << ", hunt " << hunt_per_mille << " within " << hunt_delay_max
-      << ", faults:";
+  out << "nodes " << nodes << ", clients " << clients << " (" << readers << " only read), keys "
+      << keys << ", election " << election_ticks_min << "-" << election_ticks_max
+      << " ticks, heartbeat " << heartbeat_ticks << ", append " << append_entries_max << " entries "
+      << append_bytes_max << " bytes, window " << appends_in_flight_max << ", segment "
+      << segment_bytes << ", delay to " << delay_max << " us, slow " << slow_per_mille
+      << " per mille to " << slow_max << ", loss " << loss_per_mille << ", repeat "
+      << repeat_per_mille << ", sync to " << sync_max << ", think to " << think_max << ", hunt "
+      << hunt_per_mille << " within " << hunt_delay_max << ", faults:";
   for (SimFault fault : faults) out << " [" << to_string(fault) << "]";
   return out.str();
 }
