@@ -18,7 +18,8 @@ namespace {
 constexpr Nanos kStatusInterval = milliseconds(200);
 constexpr int64_t kChainLength = 1000;  // compared over all members at the end
 constexpr Nanos kWindUpMax =
-    milliseconds(1500);  // for nemesis operations under way at an interrupt
+    milliseconds(1500);                        // for nemesis operations under way at an interrupt
+constexpr Nanos kConvergenceMax = seconds(5);  // after the last operation
 constexpr Nanos kSignalsAreOne = milliseconds(200);
 
 }  // namespace
@@ -142,14 +143,23 @@ class LiveRun::Impl {
   void wind_up() {
     if (wound_up_) return;
     wound_up_ = true;
-    const bool whole = !recorded_.interrupted && !recorded_.failure;
-    observer_->record_chains(whole ? kChainLength : 0, [this] {
+    if (!cluster_ || ending_) return close_history(0);
+    // Traffic has stopped: the members come to one state, or the checkers will say that they did
+    // not.
+    observer_->watch([this, limit = loop_.now() + kConvergenceMax] {
+      if (!observer_->converged() && loop_.now() < limit && !ending_) return false;
+      close_history(ending_ ? 0 : kChainLength);
+      return true;
+    });
+  }
+
+  void close_history(int64_t chain_length) {
+    observer_->record_chains(chain_length, [this] {
       observer_->note_phase("end");
       observer_->stop();
       host_->stop();
-      if (plan_.spec.leave_running && cluster_ && !recorded_.interrupted && !recorded_.failure)
-        return loop_.stop();
-      tear_down();
+      const bool stays = plan_.spec.leave_running && cluster_ && !ending_;
+      stays ? loop_.stop() : tear_down();
     });
   }
 

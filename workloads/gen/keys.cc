@@ -6,6 +6,16 @@
 #include "workloads/gen/soonest.h"
 
 namespace assay::gen {
+namespace {
+
+// Refused before it could do or see anything: it costs a checker nothing.
+bool left_no_trace(const Op& completion) {
+  static const Symbol conflict("conflict"), mismatch("mismatch");
+  if (completion.type != OpType::kFail || !completion.error) return false;
+  return completion.error->cls != conflict && completion.error->cls != mismatch;
+}
+
+}  // namespace
 
 ConcurrentKeys::ConcurrentKeys(KeysOptions options, Rng rng, KeyGenerator make)
     : options_(std::move(options)), rng_(rng), make_(std::move(make)) {
@@ -92,6 +102,7 @@ void ConcurrentKeys::update(const Context& context, Worker worker, const Op& com
   Group& group = groups_[index];
   const bool of_this_key = key_number_of_worker_[worker - context.begin] == group.key_number;
   if (group.gen && of_this_key) {
+    if (left_no_trace(completion)) ++group.ops_left;
     group.gen->update(share_of(context, index), worker, completion);
   }
 }

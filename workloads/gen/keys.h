@@ -1,7 +1,9 @@
 // Concurrent keys: many short histories instead of a long one. The workers form groups of equal
 // size; a group works on one key until the key is used up, then goes on to a new one, while the
 // other groups are in the middle of theirs. A key is used up when its operations, a number drawn
-// for each key, have been issued, or when an operation would need one process too many. So a
+// for each key, have been issued, or when an operation would need one process too many. Operations
+// that were refused outright do not count: else a store that is down for a while would use up the
+// keys on which something was lost, and nobody would read them when it is back. So a
 // checker sees for each key a bounded number of operations and of processes, whatever crashes.
 //
 // Keys are "k1", "k2", … in the order in which they are begun. The last completions of a key may

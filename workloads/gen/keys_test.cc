@@ -338,6 +338,38 @@ TEST_F(ConcurrentKeys, ALateCompletionIsNotToldToTheNextKey) {
   EXPECT_EQ(foreign, 0);
 }
 
+TEST_F(ConcurrentKeys, AnOutageDoesNotUseUpTheKeysOnWhichSomethingMayBeLost) {
+  gen::KeysOptions keys;
+  gen::ConcurrentKeys generator(keys, Rng(1),
+                                [](Symbol, Rng rng) { return reads_and_writes(10, rng); });
+  SimulateOptions options;
+  options.clients = 10;
+  Nanos now{};
+  options.latency = [&now](const Op& op, Worker) {
+    now = op.time;
+    return Latency{milliseconds(1), milliseconds(1)};
+  };
+  const auto down = [&now] { return now >= milliseconds(10) && now < seconds(3); };
+  options.effect = [&](const Op& op, Worker) {
+    return down() ? complete(op, OpType::kFail, {Symbol("refused"), "", {}})
+                  : complete(op, OpType::kOk);
+  };
+  options.until = seconds(4);
+  const SimulatedRun run = simulate(generator, options);
+  std::set<Symbol> before, after;
+  int64_t refused = 0;
+  for (const auto& event : run.events) {
+    if (event.op.type == OpType::kFail) ++refused;
+    if (event.op.type != OpType::kOk) continue;
+    if (event.op.time < milliseconds(10)) before.insert(event.op.key);
+    if (event.op.time > seconds(3) && event.op.time < seconds(3) + milliseconds(10))
+      after.insert(event.op.key);
+  }
+  EXPECT_GT(refused, 1000);
+  EXPECT_EQ(before, std::set<Symbol>{Symbol("k1")});
+  EXPECT_EQ(after, before);
+}
+
 TEST_F(ConcurrentKeys, KeysWithNothingToDoEndIt) {
   gen::ConcurrentKeys keys({.group_size = 5}, Rng(1),
                            [](Symbol, Rng) { return gen::limit(0, gen::always(Op{})); });

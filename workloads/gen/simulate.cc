@@ -132,7 +132,7 @@ std::function<Op(const Op&, Worker)> drawn_outcome(Rng rng, int fail, int info) 
     if (!op.process.is_client()) return complete(op, OpType::kInfo);
     const auto drawn = static_cast<int>(rng.below(1000));
     if (drawn < info) return complete(op, OpType::kInfo, {Symbol("timeout"), "", {}});
-    if (drawn < info + fail) return complete(op, OpType::kFail, {Symbol("refused"), "", {}});
+    if (drawn < info + fail) return complete(op, OpType::kFail, {Symbol("mismatch"), "", {}});
     return complete(op, OpType::kOk);
   };
 }
