@@ -25,7 +25,6 @@ std::vector<std::string>* place_of(Evidence& evidence, std::string_view name) {
   if (name == fact::kMissing) return &evidence.missing;
   if (name == fact::kRemedy) return &evidence.remedies;
   if (name == fact::kConvention) return &evidence.conventions;
-  if (name == fact::kRestsOn) return &evidence.rests_on;
   return nullptr;
 }
 
@@ -34,6 +33,18 @@ void gather(const Verdict& verdict, Evidence& evidence) {
     if (auto* place = place_of(evidence, name)) add_once(*place, text);
   }
   for (const Verdict& child : verdict.children) gather(child, evidence);
+}
+
+// On whose word the witness that is shown rests: said by its verdict or one above it. Others of the
+// tree speak of witnesses of their own.
+void gather_rests_on(const Verdict& root, const Found& witness, Evidence& evidence) {
+  const auto take = [&](const Verdict& verdict) {
+    for (const auto& [name, text] : verdict.facts) {
+      if (name == fact::kRestsOn) add_once(evidence.rests_on, text);
+    }
+  };
+  for (const Verdict* verdict : witness.line) take(*verdict);
+  if (witness.verdict == nullptr) take(root);
 }
 
 // The reasons of the innermost nodes that have the run's word.
@@ -77,14 +88,17 @@ std::vector<std::string> usual_remedies(Word word) {
 
 bool find_witness_of(const Verdict& verdict, const std::string& path, bool decisive, Word word,
                      Found& found) {
+  found.line.push_back(&verdict);
   if (verdict.witness && (!decisive || verdict.word() == word)) {
-    found = {&verdict, path};
+    found.verdict = &verdict;
+    found.path = path;
     return true;
   }
   for (const Verdict& child : verdict.children) {
     const std::string child_path = path.empty() ? child.name : path + "/" + child.name;
     if (find_witness_of(child, child_path, decisive, word, found)) return true;
   }
+  found.line.pop_back();
   return false;
 }
 
@@ -180,6 +194,7 @@ Headline headline_of(const Verdict& verdict, const RunInfo& info) {
 Evidence evidence_of(const Verdict& verdict, const Digest& digest, const RunInfo& info) {
   Evidence evidence;
   gather(verdict, evidence);
+  gather_rests_on(verdict, find_witness(verdict), evidence);
   if (evidence.could_have_been_caught.empty()) {
     say_what_happened(digest, evidence.could_have_been_caught);
   }

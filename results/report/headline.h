@@ -21,6 +21,7 @@ std::string_view to_string(Outcome outcome);  // "valid", …, "failed", "interr
 struct Found {
   const Verdict* verdict = nullptr;
   std::string path;
+  std::vector<const Verdict*> line;  // from the root to it, both included
 };
 // The witness that the report shows: of the node that decides the word, else the first there is.
 Found find_witness(const Verdict& verdict);

@@ -39,11 +39,13 @@ std::string_view icon(Outcome outcome) {
 }
 
 std::string story_html(const Report& report) {
-  // The first line of the witness stands in the headline.
+  // The first line of the witness stands in the headline, and what it rests on has a card.
   std::string items;
-  const auto& lines = report.headline.lines;
-  for (size_t i = 0; i < std::min(lines.size(), kStoryMax); ++i) {
-    items += element("li", "", text_html(lines[i]));
+  size_t shown = 0;
+  const auto& cards = report.evidence.rests_on;
+  for (const std::string& line : report.headline.lines) {
+    if (std::find(cards.begin(), cards.end(), line) != cards.end()) continue;
+    if (++shown <= kStoryMax) items += element("li", "", text_html(line));
   }
   return items.empty() ? "" : element("ol", "story", items) + "\n";
 }
@@ -79,7 +81,12 @@ std::string logs_card(const Report& report) {
     if (content.size() + one.size() > kLogsBytesMax) break;
     content += one;
   }
-  if (content.empty()) return "";
+  if (report.info.logs.empty()) return "";
+  if (content.empty()) {
+    const auto [from, to] = log_window(report.history, report.verdict);
+    content =
+        "No node logged anything from " + format_point(from) + " to " + format_point(to) + ".";
+  }
   return card(report.witness_operations.empty() ? "Logs of the nodes at the end"
                                                 : "Logs of the nodes around the witness",
               element("div", "logs", content));

@@ -12,7 +12,8 @@ namespace assay::report {
 std::string headline_html(const Report& report);  // verdict, sentence, scope
 // Left the drawing, right what to do next and what to know.
 std::string first_screen_html(const Report& report, const Timeline& timeline);
-std::string tree_html(const Verdict& verdict);
+// Open is what leads to the witness, or to the first parts that are not valid.
+std::string tree_html(const Report& report);
 std::string operations_html(const Report& report);  // around the witness; empty without one
 std::string counts_html(const Report& report, const Timeline& timeline);
 std::string settings_html(const Report& report);

@@ -71,6 +71,19 @@ TEST(HtmlReport, AnInvalidRunShowsItsWitnessWithValuesNodesFaultsAndOrder) {
   EXPECT_THAT(page, HasSubstr("independent of your error mapping"));
 }
 
+TEST(HtmlReport, OfManyInvalidPartsOnlyTheOneShownIsOpenAndSpeaks) {
+  SampleRun run = sample::invalid({});
+  Verdict other = *run.verdict.find("linearizable/k7");
+  other.name = "k8";
+  other.facts = {{"rests on", "rests on operation 12 being a definite failure"}};
+  run.verdict.children[0].children.push_back(other);
+  run.info.logs = {{"n1", {}, 0}};
+  const std::string page = page_of(run, "two_invalid");
+  EXPECT_EQ(count(page, "open=\"open\""), 3u);  // run, linearizable, k7
+  EXPECT_EQ(count(page, "<li>rests on operation 12"), 0u);
+  EXPECT_THAT(page, HasSubstr("No node logged anything from "));
+}
+
 TEST(HtmlReport, AnUndecidedRunSaysWhatWasMissingAndWhichFlagChangesIt) {
   const std::string vacuous = page_of(sample::vacuous(), "vacuous");
   EXPECT_THAT(vacuous, HasSubstr("cas: 3 ok of 10 needed"));

@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include "results/report/html_elements.h"
 #include "results/report/html_sections.h"
 #include "results/report/markup.h"
@@ -29,8 +31,10 @@ std::string_view glyph(Word word) {
 // The tree, cut where it would grow without end.
 class Tree {
  public:
+  explicit Tree(std::vector<const Verdict*> open) : open_(std::move(open)) {}
+
   std::string html(const Verdict& verdict) {
-    append(verdict, true, true);
+    append(verdict, true);
     return element("div", "tree", out_);
   }
 
@@ -71,7 +75,8 @@ class Tree {
     return out;
   }
 
-  void append(const Verdict& verdict, bool root, bool open) {
+  void append(const Verdict& verdict, bool root) {
+    const bool open = root || std::find(open_.begin(), open_.end(), &verdict) != open_.end();
     const std::string inner = details(verdict);
     if (verdict.children.empty() && inner.empty()) {
       out_ += element("div", root ? "leaf root" : "leaf", line(verdict)) + "\n";
@@ -108,17 +113,34 @@ class Tree {
                             " more; verdict.json has them");
         return;
       }
-      append(*verdicts[i], false, verdicts[i]->word() != Word::kValid);
+      append(*verdicts[i], false);
     }
   }
 
+  std::vector<const Verdict*> open_;
   std::string out_;
 };
 
+// Without a witness: down to the first part that has the run's word.
+std::vector<const Verdict*> way_to_reason(const Verdict& root) {
+  std::vector<const Verdict*> way;
+  const Verdict* at = root.word() == Word::kValid ? nullptr : &root;
+  while (at != nullptr) {
+    way.push_back(at);
+    const auto next =
+        std::find_if(at->children.begin(), at->children.end(),
+                     [&](const Verdict& child) { return child.word() == at->word(); });
+    at = next == at->children.end() ? nullptr : &*next;
+  }
+  return way;
+}
+
 }  // namespace
 
-std::string tree_html(const Verdict& verdict) {
-  return "<h2>Verdict</h2>\n" + Tree().html(verdict) + "\n";
+std::string tree_html(const Report& report) {
+  Tree tree(report.witness.verdict != nullptr ? report.witness.line
+                                              : way_to_reason(report.verdict));
+  return "<h2>Verdict</h2>\n" + tree.html(report.verdict) + "\n";
 }
 
 }  // namespace assay::report

@@ -125,6 +125,15 @@ std::string fault_title(const FaultInterval& fault) {
   return shortened(out, 240);
 }
 
+Thinning::Thinning(size_t count, size_t max, double width)
+    : least_(count <= max ? 0 : width / static_cast<double>(max)) {}
+
+bool Thinning::draws(double x) {
+  if (x < next_) return false;
+  next_ = x + least_;
+  return true;
+}
+
 bool hits(const FaultInterval& fault, Symbol node) {
   if (std::find(fault.victims.begin(), fault.victims.end(), node) != fault.victims.end()) {
     return true;
@@ -151,21 +160,22 @@ void draw_roles(Svg& svg, const std::vector<StatusSample>& samples, Symbol node,
     size_t stop = start + 1;
     while (stop < pixels.size() && pixels[stop] == pixels[start]) ++stop;
     draw_stretch(svg, node, pixels[start], axis.x_from() + pixel_width * static_cast<double>(start),
-                 pixel_width * static_cast<double>(stop - start), lane);
+                 std::min(axis.x_to(), axis.x_from() + pixel_width * static_cast<double>(stop)) -
+                     axis.x_from() - pixel_width * static_cast<double>(start),
+                 lane);
     start = stop;
   }
 }
 
 void draw_node_faults(Svg& svg, const std::vector<FaultInterval>& faults, Symbol node,
                       const Axis& axis, const Box& lane, size_t lanes) {
-  const size_t max = std::max<size_t>(10, kLaneFaultsMax / lanes);
-  size_t drawn = 0;
+  Thinning thinning(faults.size() * lanes, kLaneFaultsMax, lane.width * static_cast<double>(lanes));
   for (const FaultInterval& fault : faults) {
     double from = 0;
     double to = 0;
     if (!hits(fault, node) || !certain_within(fault, axis, from, to)) continue;
-    if (++drawn > max) return;
     const double x = axis.x(from);
+    if (!thinning.draws(x)) continue;
     const Box band{x, lane.y, std::max(1.0, axis.x(to) - x), lane.height};
     const std::string kind(fault_class(fault.kind));
     svg.box(band, "tint f-" + kind);
@@ -175,13 +185,13 @@ void draw_node_faults(Svg& svg, const std::vector<FaultInterval>& faults, Symbol
 
 void draw_fault_bands(Svg& svg, const std::vector<FaultInterval>& faults, const Axis& axis,
                       const Box& area) {
-  size_t drawn = 0;
+  Thinning thinning(faults.size(), kFaultsDrawnMax, area.width);
   for (const FaultInterval& fault : faults) {
     double from = 0;
     double to = 0;
     if (!certain_within(fault, axis, from, to)) continue;
-    if (++drawn > kFaultsDrawnMax) return;
     const double x = axis.x(from);
+    if (!thinning.draws(x)) continue;
     svg.box({x, area.y, std::max(1.0, axis.x(to) - x), area.height},
             "tint f-" + std::string(fault_class(fault.kind)));
   }

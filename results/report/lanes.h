@@ -33,7 +33,17 @@ void draw_fault_bands(Svg& svg, const std::vector<FaultInterval>& faults, const 
 // Round times below the area, with thin lines through it.
 void draw_time_axis(Svg& svg, const Axis& axis, const Box& area);
 
-// Faults beyond this are not drawn; the table of faults has their number.
+// Where there are more things than `max` along a width, those that would start too close to the one
+// before are not drawn.
+class Thinning {
+ public:
+  Thinning(size_t count, size_t max, double width);
+  bool draws(double x);  // in order of x
+
+ private:
+  double least_;
+  double next_ = -1e9;
+};
 inline constexpr size_t kFaultsDrawnMax = 500;
 
 // What a fault hit: its victims, or every node of a cut.

@@ -27,16 +27,18 @@ double lane_height(size_t nodes) {
 }
 
 void draw_fault_rows(Svg& svg, const Report& report, const Axis& axis, double y) {
-  size_t drawn = 0;
+  const double rows_width =
+      (axis.x_to() - axis.x_from()) * static_cast<double>(report.digest.faults.size());
   size_t rows = 0;
   for (const FaultCount& count : report.digest.faults) {
     const double top = y + kFaultRow * static_cast<double>(rows++);
     svg.text({kLeft - 8, top + 14}, shortened(count.kind, 10), "label end");
     svg.line({kLeft, top + kFaultRow / 2}, {axis.x_to(), top + kFaultRow / 2}, "grid");
+    Thinning thinning(report.digest.intervals.size(), kFaultsDrawnMax, rows_width);
     for (const FaultInterval& fault : report.digest.intervals) {
-      if (fault.kind != count.kind || ++drawn > kFaultsDrawnMax) continue;
-      const std::string kind(fault_class(fault.kind));
       const double asked = axis.x(to_seconds(fault.asked));
+      if (fault.kind != count.kind || !thinning.draws(asked)) continue;
+      const std::string kind(fault_class(fault.kind));
       const double healed =
           fault.healed_at == kNever ? axis.x_to() : axis.x(to_seconds(fault.healed_at));
       double from = 0;
