@@ -1,0 +1,136 @@
+// The workload reg-sim on the search, beside a plain Wing-Gong-Lowe search with memo in the same
+// run: on a shared machine the ratio says more than the time.
+#include <benchmark/benchmark.h>
+
+#include <ctime>
+#include <functional>
+#include <map>
+
+#include "checkers/history/history_io.h"
+#include "checkers/linearizable/linearizable.h"
+#include "checkers/linearizable/oracles.h"
+#include "checkers/linearizable/reg_sim.h"
+
+namespace assay::linearizable {
+namespace {
+
+double thread_cpu_seconds() {
+  timespec now{};
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+  return static_cast<double>(now.tv_sec) + static_cast<double>(now.tv_nsec) / 1e9;
+}
+
+// CPU time: others use the machine as well.
+double seconds_of(const std::function<void()>& fn) {
+  const double start = thread_cpu_seconds();
+  fn();
+  return thread_cpu_seconds() - start;
+}
+
+// Time of the plain search; 0 when it gives up after some seconds' worth of steps.
+double plain_seconds(const KeyHistory& history) {
+  constexpr uint64_t kSteps = 3'000'000;
+  bool decided = false;
+  const double s = seconds_of(
+      [&] { decided = WingGongLowe().check(history, kSteps) != WingGongLowe::Answer::kGaveUp; });
+  return decided ? s : 0;
+}
+
+// Arguments: operations, slots, unknown outcomes per mille, unique values, one wrong read.
+void one_key(benchmark::State& state) {
+  RegSim options{.operations = static_cast<int>(state.range(0)),
+                 .slots = static_cast<int>(state.range(1))};
+  options.info_per_mille = static_cast<int>(state.range(2));
+  options.unique = state.range(3) != 0;
+  options.bad = state.range(4) != 0;
+  const KeyHistory history = reg_sim(options);
+  const Problem problem = prepare(history);
+  double total = 0;
+  for (auto _ : state) {
+    total += seconds_of([&] {
+      const SearchResult result = search(problem);
+      if (result.outcome != (options.bad ? Outcome::kInvalid : Outcome::kValid)) {
+        state.SkipWithError("wrong verdict");
+      }
+    });
+  }
+  const double each = total / static_cast<double>(state.iterations());
+  state.counters["ns_per_op"] = each * 1e9 / options.operations;
+  // 0: the plain search gave up.
+  state.counters["plain_over_ours"] = options.operations > 2000 ? 0 : plain_seconds(history) / each;
+}
+BENCHMARK(one_key)
+    ->ArgNames({"ops", "c", "info", "unique", "bad"})
+    ->ArgsProduct({{1000}, {5, 10, 20}, {0, 10}, {0, 1}, {0, 1}})
+    ->ArgsProduct({{10'000}, {5, 10}, {0, 10}, {0}, {0, 1}})
+    ->Args({3000, 5, 50, 0, 0})
+    ->Args({1000, 30, 0, 0, 0})
+    ->Args({1000, 30, 0, 0, 1})
+    ->Args({1000, 50, 0, 0, 0})
+    ->Args({1000, 50, 0, 0, 1})
+    ->Args({100'000, 10, 0, 0, 0})
+    ->Args({100'000, 10, 0, 0, 1})
+    ->Args({1'000'000, 10, 0, 0, 0})
+    ->Unit(benchmark::kMillisecond);
+
+// A whole history of many keys through the checker: grouping, preparing, searching, measuring its
+// sensitivity. Arguments: keys, operations per key, one wrong read on one key.
+History many_keys(int keys, int operations, bool bad) {
+  HistoryBuilder builder;
+  HistoryHeader header;
+  header.initial = Value(0);
+  builder.set_header(header);
+  const auto kFs = std::map<Call, Symbol>{
+      {Call::kRead, f::read}, {Call::kWrite, f::write}, {Call::kCas, f::cas}};
+  int64_t process = 0;
+  for (int k = 0; k < keys; ++k) {
+    RegSim options{.operations = operations, .slots = 10, .info_per_mille = 10};
+    options.bad = bad && k == keys / 2;
+    options.seed = static_cast<uint64_t>(k) + 1;
+    const KeyHistory key = reg_sim(options);
+    std::vector<std::pair<Position, Op>> lines;
+    for (const KeyOp& op : key.ops) {
+      Op line;
+      line.process = Process{process++};
+      line.f = kFs.at(op.f);
+      line.key = Symbol("k" + std::to_string(k));
+      if (op.f == Call::kWrite) line.value = Value(op.value.bits);
+      if (op.f == Call::kCas) line.value = Value::pair(Value(op.value.bits), Value(op.next.bits));
+      lines.emplace_back(op.call, line);
+      if (op.type == OpType::kInfo) continue;
+      Op done = complete(line, op.type);
+      if (op.f == Call::kRead) done.value = Value(op.value.bits);
+      lines.emplace_back(op.ret, done);
+    }
+    std::sort(lines.begin(), lines.end(),
+              [](const auto& a, const auto& b) { return a.first < b.first; });
+    for (const auto& [position, line] : lines) (void)builder.add(line).ok();
+  }
+  return builder.build();
+}
+
+void whole_history(benchmark::State& state) {
+  const bool bad = state.range(2) != 0;
+  const History history =
+      many_keys(static_cast<int>(state.range(0)), static_cast<int>(state.range(1)), bad);
+  Budget budget;
+  budget.jobs = 2;
+  for (auto _ : state) {
+    const Verdict verdict = check_linearizable(history, budget);
+    if (verdict.safety != (bad ? Safety::kInvalid : Safety::kValid)) {
+      state.SkipWithError("wrong verdict");
+    }
+  }
+  state.counters["ops"] = static_cast<double>(history.size());
+}
+BENCHMARK(whole_history)
+    ->ArgNames({"keys", "ops", "bad"})
+    ->Args({400, 250, 0})
+    ->Args({400, 250, 1})
+    ->Args({1, 1000, 0})
+    ->Args({1, 1000, 1})
+    ->Unit(benchmark::kMillisecond)
+    ->UseRealTime();
+
+}  // namespace
+}  // namespace assay::linearizable
