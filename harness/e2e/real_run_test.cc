@@ -1,0 +1,334 @@
+// Real clusters, real faults, as a user would run them.
+#include <gtest/gtest.h>
+#include <sys/mount.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+#include <thread>
+
+#include "harness/e2e/program.h"
+
+namespace assay::e2e {
+namespace {
+
+namespace fs = std::filesystem;
+using std::chrono::seconds;
+
+constexpr uid_t kNobody = 65534;
+
+class RealRun : public testing::Test {
+ protected:
+  Launch in_scratch(std::vector<std::string> arguments) const {
+    Launch launch = assay(std::move(arguments));
+    launch.folder = scratch_.path();
+    return launch;
+  }
+  Ended run_json(std::vector<std::string> options) const {
+    std::vector<std::string> arguments{"run", "--json"};
+    arguments.insert(arguments.end(), options.begin(), options.end());
+    return e2e::run(in_scratch(std::move(arguments)));
+  }
+  std::string latest(const std::string& file) const {
+    return scratch_.path() + "/results/runs/latest/" + file;
+  }
+  std::string text_of(const std::string& path) const {
+    std::ifstream stream(path);
+    return std::string(std::istreambuf_iterator<char>(stream), {});
+  }
+  void expect_nothing_left() const {
+    const std::string run = fs::read_symlink(scratch_.path() + "/results/runs/latest").filename();
+    EXPECT_TRUE(eventually([&] { return processes_of_run(run).empty(); }, seconds(5)));
+  }
+
+  ScratchFolder scratch_;
+};
+
+TEST_F(RealRun, AHealthyClusterIsValidUnderAllFaultsAndEachBit) {
+  const Ended ended = run_json({"--time-limit", "20s", "--seed", "1"});
+  const Value result = ended.json();
+  ASSERT_EQ(ended.code, 0) << ended.out << ended.err;
+  EXPECT_EQ(result.text_or("verdict", ""), "valid");
+  EXPECT_GT(result["operations"].int_or("ok", 0), 1000);
+  for (const char* kind : {"partition", "pause", "kill"}) {
+    EXPECT_GE(result["faults"][kind].int_or("bit", 0), 3) << kind << result["faults"].to_json();
+    EXPECT_EQ(result["faults"][kind].int_or("healed", 0),
+              result["faults"][kind].int_or("installed", -1))
+        << kind;
+  }
+  for (const char* file : {"spec.json", "history.jsonl", "verdict.json", "report.html", "junit.xml",
+                           "summary.md", "assay.log", "nodes/n1/node.log"}) {
+    EXPECT_TRUE(fs::file_size(latest(file)) > 0) << file;
+  }
+  EXPECT_FALSE(fs::exists(latest("nodes/n1/data")));  // a valid run needs it no more
+  expect_nothing_left();
+}
+
+TEST_F(RealRun, WithoutFaultsItIsValidAndNotVacuous) {
+  const Ended ended =
+      run_json({"--time-limit", "4s", "--seed", "1", "--nemesis", "none", "--nodes", "3"});
+  EXPECT_EQ(ended.code, 0) << ended.out << ended.err;
+}
+
+TEST_F(RealRun, TheVersionedWriterIsValidUnderFaults) {
+  const Ended ended = run_json({"--workload", "cas-versioned", "--time-limit", "8s", "--seed", "1",
+                                "--nodes", "3", "--nemesis", "kill,pause"});
+  EXPECT_EQ(ended.code, 0) << ended.out << ended.err;
+}
+
+TEST_F(RealRun, WorksForAnOrdinaryUserWithBinariesInAFolderOfItsOwn) {
+  if (::getuid() != 0) GTEST_SKIP() << "only root can become nobody";
+  for (const char* program : {"assay", "assay-agent", "assay-raft"}) {
+    fs::copy_file(bin_dir() + "/" + program, scratch_.path() + "/" + program);
+  }
+  Launch launch;
+  launch.argv = {scratch_.path() + "/assay", "run", "--json", "--time-limit", "10s", "--seed", "2"};
+  launch.env = {"PATH=/bin"};
+  launch.folder = scratch_.path();
+  launch.user = kNobody;
+  const Ended ended = e2e::run(launch);
+  EXPECT_EQ(ended.code, 0) << ended.out << ended.err;
+  EXPECT_GE(ended.json()["faults"]["partition"].int_or("bit", 0), 1) << ended.out;
+  expect_nothing_left();
+}
+
+TEST_F(RealRun, OnTheHostsNetworkThereArePausesAndKills) {
+  const Ended ended =
+      run_json({"--net", "host", "--time-limit", "8s", "--seed", "1", "--nodes", "3"});
+  EXPECT_EQ(ended.code, 0) << ended.out << ended.err;
+  EXPECT_TRUE(ended.json()["faults"]["partition"].is_null());
+  expect_nothing_left();
+}
+
+struct Canary {
+  const char* name;
+  std::vector<std::string> options;
+};
+
+class Canaries : public RealRun, public testing::WithParamInterface<Canary> {};
+INSTANTIATE_TEST_SUITE_P(
+    All, Canaries,
+    testing::Values(
+        Canary{"LocalReads", {"--set", "raft.local-reads=true", "--time-limit", "15s"}},
+        Canary{"EarlyAck",
+               {"--set", "raft.early-ack=true", "--nemesis", "partition", "--time-limit", "20s"}},
+        Canary{"BufferedAck",
+               {"--set", "raft.buffered-ack=true", "--nemesis", "kill:all", "--time-limit", "20s"}},
+        Canary{"MemoryStaleReads",
+               {"--target", "memory", "--set", "memory.stale-reads=200", "--time-limit", "3s"}},
+        Canary{"MemoryLostWrites",
+               {"--target", "memory", "--set", "memory.lost-writes=200", "--time-limit", "3s"}},
+        Canary{"MemoryBlindCas",
+               {"--target", "memory", "--set", "memory.blind-cas=200", "--time-limit", "3s"}}),
+    [](const auto& param) { return std::string(param.param.name); });
+
+TEST_P(Canaries, AreConvictedWithAWitnessOfAtMostSixOperations) {
+  std::vector<std::string> options = GetParam().options;
+  options.insert(options.end(), {"--seed", "1", "--expect", "invalid"});
+  const Ended ended = run_json(options);
+  ASSERT_EQ(ended.code, 0) << ended.out << ended.err;
+  const Value witness = ended.json()["witness"];
+  EXPECT_LE(witness["operations"].as_array().size(), 6u) << witness.to_json();
+  EXPECT_FALSE(witness["text"].is_null()) << witness.to_json();
+}
+
+class CanariesAtRest : public RealRun, public testing::WithParamInterface<const char*> {};
+INSTANTIATE_TEST_SUITE_P(All, CanariesAtRest,
+                         testing::Values("local-reads", "early-ack", "buffered-ack"),
+                         [](const auto& param) {
+                           std::string name = param.param;
+                           name.erase(std::remove(name.begin(), name.end(), '-'), name.end());
+                           return name;
+                         });
+
+TEST_P(CanariesAtRest, AreRightForOneClientWithoutFaults) {
+  // One worker on one node: with a single member that is the leader.
+  const Ended ended = run_json({"--set", "raft." + std::string(GetParam()) + "=true", "--nemesis",
+                                "none", "--concurrency", "1", "--nodes", "1", "--rate", "200",
+                                "--time-limit", "4s", "--seed", "1"});
+  EXPECT_EQ(ended.code, 0) << ended.out << ended.err;
+}
+
+class SecretlyNotInstalled
+    : public RealRun,
+      public testing::WithParamInterface<std::pair<const char*, const char*>> {};
+INSTANTIATE_TEST_SUITE_P(All, SecretlyNotInstalled,
+                         testing::Values(std::pair("rule", "partition"),
+                                         std::pair("signal", "pause"), std::pair("signal", "kill")),
+                         [](const auto& param) { return std::string(param.param.second); });
+
+TEST_P(SecretlyNotInstalled, AFaultThatIsNotThereIsNeverReportedAsSurvived) {
+  const auto [skip, fault] = GetParam();
+  Launch launch = in_scratch(
+      {"run", "--json", "--nemesis", fault, "--nodes", "3", "--time-limit", "8s", "--seed", "1"});
+  launch.before_exec = [skip = std::string(skip)] {
+    ::setenv("ASSAY_AGENT_SKIP", skip.c_str(), 1);
+  };
+  const Ended ended = e2e::run(launch);
+  EXPECT_TRUE(ended.code == 4 || ended.code == 255) << ended.code << ended.out << ended.err;
+}
+
+TEST_F(RealRun, AnInterruptHealsSavesAndReports) {
+  for (const int signal : {SIGINT, SIGTERM}) {
+    Program program(in_scratch({"run", "--nodes", "3", "--time-limit", "60s", "--seed", "1"}));
+    ASSERT_TRUE(eventually(
+        [&] {
+          return fs::exists(latest("history.jsonl")) &&
+                 text_of(latest("history.jsonl")).find("start-") != std::string::npos;
+        },
+        seconds(40)));
+    program.signal(signal);
+    const Ended ended = program.wait(seconds(20));
+    EXPECT_EQ(ended.code, 130) << ended.out << ended.err;
+    EXPECT_TRUE(fs::exists(latest("report.html")));
+    EXPECT_LT(e2e::run(in_scratch({"check", "results/runs/latest"})).code, 254);
+    expect_nothing_left();
+    fs::remove_all(scratch_.path() + "/results");
+  }
+}
+
+TEST_F(RealRun, PastItsDeadlineARunIsSavedAndUnknown) {
+  const Ended ended = run_json({"--nodes", "3", "--time-limit", "60s", "--deadline", "6s", "--seed",
+                                "1", "--nemesis", "none"});
+  EXPECT_EQ(ended.code, 2) << ended.out << ended.err;
+  EXPECT_NE(ended.json().text_or("reason", "").find("deadline"), std::string_view::npos)
+      << ended.out;
+  expect_nothing_left();
+}
+
+TEST_F(RealRun, ADriverThatStoodStillSaysSo) {
+  Program program(in_scratch({"run", "--nodes", "3", "--time-limit", "8s", "--seed", "1",
+                              "--nemesis", "none", "--net", "host"}));
+  ASSERT_TRUE(eventually(
+      [&] { return text_of(latest("history.jsonl")).find("\"ok\"") != std::string::npos; },
+      seconds(30)));
+  program.signal(SIGSTOP);
+  std::this_thread::sleep_for(seconds(2));  // the stall itself
+  program.signal(SIGCONT);
+  const Ended ended = program.wait();
+  EXPECT_NE(ended.out.find("stalled"), std::string::npos) << ended.out;
+  EXPECT_NE(ended.code, 3) << ended.out;
+  EXPECT_NE(ended.code, 255) << ended.err;
+}
+
+TEST_F(RealRun, AStoreThatDiesAtItsStartIsTheSetUpsFailure) {
+  fs::create_directory(scratch_.path() + "/bin");
+  fs::copy_file(bin_dir() + "/assay-agent", scratch_.path() + "/bin/assay-agent");
+  std::ofstream(scratch_.path() + "/bin/assay-raft")
+      << "#!/bin/sh\necho no licence found >&2\nexit 3\n";
+  fs::permissions(scratch_.path() + "/bin/assay-raft", fs::perms::all);
+  const Ended ended =
+      run_json({"--bin-dir", scratch_.path() + "/bin", "--nodes", "3", "--time-limit", "5s"});
+  EXPECT_EQ(ended.code, 255) << ended.out << ended.err;
+  EXPECT_NE(ended.err.find("ended before it answered"), std::string::npos) << ended.err;
+  EXPECT_NE(text_of(latest("nodes/n1/node.log")).find("no licence found"), std::string::npos);
+  expect_nothing_left();
+}
+
+TEST_F(RealRun, APortInUseIsNamed) {
+  const Ended probe = run_json({"--net", "host", "--base-port", "1", "--nodes", "1", "--time-limit",
+                                "2s", "--nemesis", "none"});
+  if (::getuid() != 0) EXPECT_EQ(probe.code, 255);
+  Program holder(in_scratch({"run", "--net", "host", "--base-port", "24680", "--nodes", "1",
+                             "--time-limit", "30s", "--nemesis", "none"}));
+  ASSERT_TRUE(eventually(
+      [&] {
+        return fs::exists(latest("history.jsonl")) &&
+               text_of(latest("history.jsonl")).find("\"ok\"") != std::string::npos;
+      },
+      seconds(30)));
+  const Ended ended = run_json({"--net", "host", "--base-port", "24680", "--nodes", "1",
+                                "--time-limit", "2s", "--nemesis", "none"});
+  EXPECT_EQ(ended.code, 255) << ended.out;
+  EXPECT_NE(ended.err.find("24680 is in use"), std::string::npos) << ended.err;
+  holder.signal(SIGTERM);
+  holder.wait(seconds(20));
+}
+
+TEST_F(RealRun, AFullDiskForTheRunFolderIsTheEnvironmentsFailure) {
+  if (::getuid() != 0) GTEST_SKIP() << "only root can mount a small disk";
+  const std::string small = scratch_.path() + "/small";
+  fs::create_directory(small);
+  ASSERT_EQ(::mount("none", small.c_str(), "tmpfs", 0, "size=300k"), 0);
+  const Ended ended =
+      run_json({"--target", "memory", "--time-limit", "5s", "--rate", "5000", "--out", small});
+  ::umount(small.c_str());
+  EXPECT_EQ(ended.code, 255) << ended.out << ended.err;
+  EXPECT_NE(ended.err.find("No space left"), std::string::npos) << ended.err;
+}
+
+TEST_F(RealRun, IsRepeatedFromItsFolder) {
+  const Ended first = run_json({"--target", "memory", "--set", "memory.stale-reads=50",
+                                "--time-limit", "2s", "--seed", "3"});
+  ASSERT_EQ(first.code, 1) << first.out << first.err;
+  const Ended again = e2e::run(in_scratch({"rerun", "latest", "--times", "2"}));
+  EXPECT_EQ(again.code, 1) << again.out << again.err;
+  EXPECT_NE(again.out.find("reproduced 2 of 2"), std::string::npos) << again.out;
+}
+
+TEST_F(RealRun, SeveralSeedsGiveALineEachAndTheWorstCounts) {
+  const Ended ended = e2e::run(in_scratch(
+      {"run", "--target", "memory", "--time-limit", "1s", "--seeds", "1..4", "--jobs", "2"}));
+  EXPECT_EQ(ended.code, 0) << ended.out << ended.err;
+  EXPECT_NE(ended.out.find("4 of 4 runs: 4 valid"), std::string::npos) << ended.out;
+  const Ended stopped =
+      e2e::run(in_scratch({"run", "--target", "memory", "--set", "memory.stale-reads=20",
+                           "--time-limit", "1s", "--seeds", "1..50", "--stop-on", "invalid"}));
+  EXPECT_EQ(stopped.code, 1) << stopped.out;
+  EXPECT_EQ(stopped.out.find("50 of 50"), std::string::npos) << stopped.out;
+}
+
+TEST_F(RealRun, AScriptCutsAndHealsAsItSays) {
+  std::ofstream(scratch_.path() + "/spec.json") << R"({
+    "workload": "script", "nodes": 3, "nemesis": "none", "time_limit": "30s",
+    "script": [
+      {"wait": "leader", "for": "10s"},
+      {"on": "n1", "f": "write", "key": "k", "value": 1, "as": "a"},
+      {"nemesis": "cut", "from": "n1", "to": "n3"},
+      {"on": "n2", "f": "cas", "key": "k", "value": [1, 2], "expected": "$a.revision"},
+      {"nemesis": "heal"},
+      {"wait": "converged", "for": "10s"},
+      {"on": "n3", "f": "read", "key": "k"}
+    ]})";
+  const Ended ended = e2e::run(in_scratch({"run", "spec.json", "--json"}));
+  EXPECT_EQ(ended.code, 0) << ended.out << ended.err;
+  EXPECT_NE(text_of(latest("history.jsonl")).find("start-partition"), std::string::npos);
+}
+
+TEST_F(RealRun, LeftRunningItHasAShellInEveryNodeAndEndsOnASignal) {
+  Program program(in_scratch({"run", "--nodes", "3", "--time-limit", "2s", "--seed", "1",
+                              "--nemesis", "none", "--leave-running"}));
+  ASSERT_TRUE(program.wait_for(
+      [](const Ended& e) { return e.err.find("left running") != std::string::npos; }, seconds(60)));
+  const Ended shell = e2e::run(in_scratch({"shell", "latest", "n2", "--", "/bin/sh", "-c",
+                                           "ip addr 2>/dev/null || /usr/sbin/ip addr"}));
+  EXPECT_EQ(shell.code, 0) << shell.err;
+  EXPECT_NE(shell.out.find("10."), std::string::npos) << shell.out;
+  program.signal(SIGTERM);
+  const Ended ended = program.wait(seconds(20));
+  EXPECT_EQ(ended.code, 0) << ended.out << ended.err;
+  expect_nothing_left();
+}
+
+TEST_F(RealRun, AReportIsMadeAgainFromTheFolderAlone) {
+  ASSERT_EQ(run_json({"--target", "memory", "--time-limit", "1s", "--seed", "1"}).code, 0);
+  for (const char* file : {"report.html", "junit.xml", "summary.md", "verdict.json"}) {
+    const std::string before = text_of(latest(file));
+    ASSERT_TRUE(fs::remove(latest(file)) || true);
+    if (std::string(file) == "verdict.json") std::ofstream(latest(file)) << before;
+  }
+  EXPECT_EQ(e2e::run(in_scratch({"check", "results/runs/latest"})).code, 0);
+  for (const char* form : {"--html", "--junit", "--markdown"}) {
+    EXPECT_EQ(e2e::run(in_scratch({"report", "latest", form})).code, 0) << form;
+  }
+  for (const char* file : {"report.html", "junit.xml", "summary.md"})
+    EXPECT_GT(fs::file_size(latest(file)), 0u);
+  const Ended json = e2e::run(in_scratch({"report", "latest", "--json"}));
+  EXPECT_EQ(json.json().text_or("verdict", ""), "valid") << json.out;
+  const Ended listed = e2e::run(in_scratch({"list", "runs"}));
+  EXPECT_NE(listed.out.find("valid"), std::string::npos) << listed.out << listed.err;
+}
+
+}  // namespace
+}  // namespace assay::e2e
