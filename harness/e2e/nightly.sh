@@ -1,0 +1,33 @@
+#!/bin/sh
+# What takes too long for every commit. Needs root (users, mounts); results/runs keeps what was found.
+# Every part is run whatever the others say; the exit code is 1 when any of them failed.
+set -u
+root=$(CDPATH='' cd -- "$(dirname -- "$0")/../.." && pwd) || exit 255
+cd "$root" || exit 255
+bin=build/release/bin
+failed=
+part() { # NAME COMMAND…
+  name=$1
+  shift
+  echo "== $name: $*"
+  if "$@"; then echo "== $name: passed"; else failed="$failed $name"; echo "== $name: FAILED"; fi
+}
+
+./assay test || failed="$failed test"
+part seeds-20000 env ASSAY_SEEDS=20000 ctest --test-dir build/release -R '^Storm' --timeout 7200 --output-on-failure
+part histories env ASSAY_HISTORIES=20000000 ctest --test-dir build/release -R 'Differential' --timeout 7200 --output-on-failure
+part kill-matrix env ASSAY_KILL_MOMENTS=10 ctest --test-dir build/release -R 'KillMatrix' --timeout 3600 --output-on-failure
+part healthy $bin/assay run --time-limit 20s --seeds 1..20 --expect valid
+part healthy-long $bin/assay run --time-limit 60s --seeds 1..3 --expect valid
+part versioned $bin/assay run --workload cas-versioned --time-limit 20s --seeds 1..10 --expect valid
+part canary-local-reads $bin/assay run --set raft.local-reads=true --time-limit 30s --seeds 1..10 --expect invalid
+part canary-early-ack $bin/assay run --set raft.early-ack=true --nemesis partition --time-limit 30s --seeds 1..10 --expect invalid
+part canary-buffered-ack $bin/assay run --set raft.buffered-ack=true --nemesis kill:all --time-limit 30s --seeds 1..10 --expect invalid
+for switch in stale-reads lost-writes blind-cas; do
+  part "memory-$switch" $bin/assay run --target memory --set "memory.$switch=200" --time-limit 5s --seeds 1..10 --expect invalid
+done
+part fuzz harness/e2e/fuzz.sh "$root" 600
+
+[ -z "$failed" ] && exit 0
+echo "failed:$failed"
+exit 1
