@@ -9,6 +9,7 @@
 #include <signal.h>
 #include <stddef.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 
 #include <algorithm>
@@ -188,7 +189,10 @@ TEST_F(PrivateWorld, ADriverThatDiesOfASignalIsAFailureOfTheHarness) {
           pause();
           return 0;
         },
-        [] { prctl(PR_SET_DUMPABLE, 0); });
+        [] {
+          const rlimit no_core{0, 0};
+          setrlimit(RLIMIT_CORE, &no_core);
+        });
     const std::string text = launched.rest();
     EXPECT_NE(text.find(row.says), std::string::npos) << text;
     EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), *row.says ? 1 : 0) << text;
