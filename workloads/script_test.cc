@@ -46,6 +46,7 @@ class ScriptWorkload : public ::testing::Test {
     SimulateOptions options;
     options.clients = kClients;
     options.lanes = 1;
+    options.latency = latency_;
     options.effect = [=](const Op& op, Worker w) {
       return effect && op.process.is_client() ? effect(op, w) : map->serve(op, w);
     };
@@ -74,6 +75,7 @@ class ScriptWorkload : public ::testing::Test {
 
   std::unique_ptr<WorkloadRun> run_;
   SimulatedRun simulated_;
+  std::function<Latency(const Op&, Worker)> latency_;  // 1 ms where it is empty
 };
 
 TEST_F(ScriptWorkload, StepsRunOneAfterAnotherOnTheNodesThatTheyName) {
@@ -139,6 +141,9 @@ TEST_F(ScriptWorkload, FaultsAndWaitsGoToTheFirstLaneWithWhatTheyNeed) {
 }
 
 TEST_F(ScriptWorkload, NothingWaitsForAnAsyncStepButWhatUsesItsAnswer) {
+  latency_ = [](const Op&, Worker w) {
+    return Latency{Nanos{}, w == 0 ? milliseconds(50) : milliseconds(1)};
+  };
   perform(R"([{"on":"n1","f":"write","key":"k","value":1,"as":"a","async":true},
               {"on":"n1","f":"write","key":"k","value":2,"async":true},
               {"on":"n2","f":"read","key":"k"},
@@ -148,7 +153,19 @@ TEST_F(ScriptWorkload, NothingWaitsForAnAsyncStepButWhatUsesItsAnswer) {
     order.push_back(std::string(to_string(event.op.type)) + " " + std::to_string(event.worker));
   }
   EXPECT_THAT(order, ElementsAre("invoke 0", "invoke 3", "invoke 1",  // n1 twice, two workers
-                                 "ok 0", "ok 3", "ok 1", "invoke 2", "fail 2"));
+                                 "ok 3", "ok 1", "ok 0", "invoke 2", "fail 2"));
+}
+
+TEST_F(ScriptWorkload, WhatComesBehindItWaitsForItsLastStep) {
+  start(R"([{"on":"n1","f":"write","key":"k","value":1}])");
+  const Gen all = gen::sequence(run_->load(), gen::once(gen::always({.f = Symbol("behind")})));
+  SimulateOptions options;
+  options.clients = kClients;
+  options.lanes = 1;
+  const auto events = simulate(*all, options).events;
+  ASSERT_EQ(events.size(), 4u);
+  EXPECT_EQ(events[1].op.type, OpType::kOk);
+  EXPECT_EQ(events[2].op.f.text(), "behind");
 }
 
 TEST_F(ScriptWorkload, AfterAnUnknownAnswerItsNodeIsServedByANewProcess) {

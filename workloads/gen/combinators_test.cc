@@ -149,6 +149,14 @@ TEST(TimeLimit, GivesNothingThatIsDueAtTheEndOrLaterAndTakesTheWholeSpan) {
   EXPECT_TRUE(run.done);
 }
 
+TEST(TimeLimit, DoesNotEvenProposeWhatIsDueTooLate) {
+  ByHand hand(2, gen::time_limit(milliseconds(1), gen::stagger(seconds(1), Rng(1), named("a"))));
+  hand.take(hand.ask());
+  const Next next = hand.ask();
+  EXPECT_EQ(next.kind, Next::Kind::kPending);
+  EXPECT_EQ(next.ask_again(), milliseconds(1));
+}
+
 TEST(TimeLimit, EndsEarlyWithItsChild) {
   const auto run = run_on(1, gen::time_limit(seconds(9), gen::once(named("a"))));
   EXPECT_EQ(run.end, milliseconds(1));
@@ -338,6 +346,15 @@ TEST(Mix, FollowsItsWeightsAndItsSeed) {
   EXPECT_NE(found, mixed(2));
 }
 
+TEST(Mix, KeepsTheChildThatItDrewUntilItsOperationIsTaken) {
+  ByHand hand(1000, gen::mix(Rng(1), gen::weighted(1, named("a")), gen::weighted(1, named("b"))));
+  for (int i = 0; i < 20; ++i) {
+    const Next first = hand.ask();
+    for (int j = 0; j < 20; ++j) ASSERT_EQ(hand.ask().op.f, first.op.f);
+    hand.take(first);
+  }
+}
+
 TEST(Mix, GoesOnWithoutTheChildrenThatAreDone) {
   const auto run = run_on(2, gen::mix(Rng(1), gen::weighted(5, gen::limit(3, named("a"))),
                                       gen::weighted(1, gen::limit(4, named("b")))));
@@ -357,6 +374,17 @@ TEST(Any, TakesWhatIsDueFirstAndHonoursEveryWake) {
   EXPECT_EQ(times[1], 20);
   EXPECT_EQ(times[2], 30);
   EXPECT_TRUE(run.done);
+}
+
+TEST(Any, DoesNotLetTheSlowerChildKeepTheFasterWaiting) {
+  SimulateOptions options;
+  options.until = seconds(20);
+  const auto found = names(run_on(4,
+                                  gen::any(gen::stagger(seconds(1), Rng(1), named("slow")),
+                                           gen::stagger(milliseconds(50), Rng(2), named("fast"))),
+                                  options));
+  EXPECT_NEAR(std::count(found.begin(), found.end(), "slow"), 20, 8);
+  EXPECT_NEAR(std::count(found.begin(), found.end(), "fast"), 400, 40);
 }
 
 TEST(Any, ServesEqualsByTurns) {
