@@ -266,6 +266,16 @@ Position History::events() const { return store_->events; }
 Nanos History::end_time() const { return store_->end_time; }
 const std::vector<std::string>& History::warnings() const { return store_->warnings; }
 
+Scalar History::scalar_of(const Value& value) const {
+  Slot slot;
+  if (!scalar_slot(value, slot)) {
+    const auto found = std::find(store_->composites.begin() + 1, store_->composites.end(), value);
+    slot = {SlotKind::kComposite,
+            found == store_->composites.end() ? -1 : found - store_->composites.begin()};
+  }
+  return ::assay::scalar_of(slot);
+}
+
 size_t History::bytes_per_operation() const {
   return store_->operations == 0 ? 0 : store_->bytes() / store_->operations;
 }

@@ -126,6 +126,9 @@ class History {
   Operation operator[](size_t id) const { return Operation(*this, id); }
   const std::vector<NemesisOp>& nemesis() const;
   const std::vector<Observation>& observations() const;
+  // What argument_scalar and result_scalar give for that value. A composite that does not occur in
+  // the history gives a scalar that equals none of it.
+  Scalar scalar_of(const Value& value) const;
   Position events() const;          // lines in all
   Nanos end_time() const;           // of the last line; 0 when there are no times
   const std::vector<std::string>& warnings() const;  // torn tail, times that go back, …

@@ -608,6 +608,23 @@ TEST_F(HistoryFile, TooLargeForMemoryIsAnError) {
       << "a single line";
 }
 
+TEST_F(HistoryFile, DistinctTextsCountAsMemory) {
+  for (bool library_only : {false, true}) {
+    std::string text;
+    Op op = op_of("0 invoke write k");
+    for (int i = 0; i < 10'000; ++i) {
+      op.process = {i};
+      op.index = i;
+      op.value = "memory " + std::string(400, library_only ? 'x' : 'y') + std::to_string(i);
+      append_line(text, op);
+    }
+    // The records take less than 1 MB, the texts 4 MB, which this process has seen already.
+    EXPECT_TRUE(parse_history(text, "h", {library_only, 3 << 20}).ok());
+    for (size_t at = 0; (at = text.find("memory", at)) != text.npos; ++at) text[at] = 'M';
+    EXPECT_FALSE(parse_history(text, "h", {library_only, 3 << 20}).ok());
+  }
+}
+
 TEST_F(HistoryFile, WritesTheHeaderAtOnceAndLinesAtFlush) {
   HistoryWriter writer;
   ASSERT_TRUE(writer.open(path(), Value::object({{Symbol("target"), "raft"}})).ok());

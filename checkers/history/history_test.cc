@@ -173,6 +173,8 @@ TEST(History, KeepsEveryKindOfValue) {
                                      "text",
                                      Value::array({}),
                                      Value::pair(1, 2),
+                                     Value::pair(1, 3),
+                                     Value::pair(3, 2),
                                      Value::pair("a", nullptr),
                                      Value::pair(1.5, true),
                                      Value::array({1}),
@@ -238,6 +240,10 @@ TEST(History, ScalarsAreEqualExactlyWhereValuesAre) {
     }
   }
   EXPECT_EQ(history[0].argument_scalar().kind, 0) << "null";
+  for (size_t i = 0; i < values.size(); ++i)
+    EXPECT_EQ(history.scalar_of(values[i]), history[i].argument_scalar()) << values[i].to_json();
+  for (size_t i = 0; i < values.size(); ++i)
+    EXPECT_NE(history.scalar_of(Value::array({7, 8, 9})), history[i].argument_scalar());
 }
 
 TEST(History, PairsOfACasAreTakenApart) {
@@ -357,6 +363,26 @@ TEST(History, TimesMayBeMissing) {
   EXPECT_EQ(history[0].invoke_time(), Nanos{-1});
   EXPECT_EQ(history[0].return_time(), Nanos{-1});
   EXPECT_EQ(history.end_time(), Nanos{0});
+}
+
+TEST(History, OperationsMayTakeLong) {
+  for (const int64_t delay : {int64_t{UINT32_MAX} - 1, int64_t{UINT32_MAX}, int64_t{UINT32_MAX} + 1,
+                              seconds(3'600).count}) {
+    HistoryBuilder builder;
+    Op op = op_of("0 invoke read k time=1s");
+    ASSERT_TRUE(builder.add(op).ok());
+    Op end = complete(op, OpType::kOk);
+    end.index = 1;
+    end.time = op.time + Nanos{delay};
+    ASSERT_TRUE(builder.add(end).ok());
+    Op late = op_of("0 invoke read k index=2");
+    late.time = end.time;
+    late.scheduled = late.time - Nanos{delay};
+    ASSERT_TRUE(builder.add(late).ok());
+    const History history = builder.build();
+    EXPECT_EQ(history[0].return_time(), end.time);
+    EXPECT_EQ(history[1].scheduled(), late.scheduled);
+  }
 }
 
 TEST(History, IndexesMayJump) {
