@@ -246,6 +246,57 @@ TEST(HistoryIo, TheScannerTakesTheUsualLines) {
   EXPECT_FALSE(scans(R"({"process":0,"type":"invoke","f":"read","value":"a\n"})"));
 }
 
+// Nearly JSON, on lines that are whole but for that.
+TEST(HistoryIo, TheScannerTakesNothingThatIsNotJson) {
+  const std::string values[] = {"1234567:",
+                                "12345678:",
+                                "1234567;89",
+                                "01",
+                                "-",
+                                "-01",
+                                "--1",
+                                "+1",
+                                "1.",
+                                ".5",
+                                "1.e5",
+                                "1e",
+                                "1e+",
+                                "0x1",
+                                "1_0",
+                                "nul",
+                                "truex",
+                                "True",
+                                "NaN",
+                                "inf",
+                                "[1,]",
+                                "[,1]",
+                                "[1 2]",
+                                "[",
+                                "{\"a\":1,}",
+                                "{\"a\"}",
+                                "{a:1}",
+                                "{\"a\":}",
+                                "'a'",
+                                "\"a",
+                                "\"\t\"",
+                                "\"0123\x1f\"",
+                                "\"01234567\n\"",
+                                "\"\x7f\xff\"",
+                                "\"\xc3\"",
+                                "\"\xed\xa0\x80\"",
+                                "\"\\x\"",
+                                "1,",
+                                "1}",
+                                "1]"};
+  LineScanner scanner;
+  Op op;
+  for (const std::string& value : values) {
+    const std::string line = R"({"process":0,"type":"ok","f":"read","value":)" + value + "}";
+    EXPECT_FALSE(scanner.scan(line, op)) << line;
+    refusal(line + "\n");
+  }
+}
+
 // Every start of a line, in a buffer of exactly its size: ASan sees a byte too many.
 TEST(HistoryIo, TheScannerStopsAtTheEndOfTheLine) {
   const std::string lines[] = {
