@@ -30,7 +30,7 @@ class ServerTest : public testing::Test {
   }
   int leader() {
     const int leader = asker_.leader(*servers_);
-    EXPECT_GE(leader, 0) << servers_->log(0);
+    if (leader < 0) throw std::runtime_error("no leader: " + servers_->log(0));
     return leader;
   }
   // One operation by a client of its own; info when there is no answer in time.
@@ -284,6 +284,54 @@ TEST_F(ServerTest, LocalReadsAreStaleOnAFollowerThatIsCutOff) {
   EXPECT_EQ(run(first, op_of(f::read, "k", {})).value, Value(1));
   loop_.run_until([&] { return asker_.status(servers_->node(first))["role"] != Value("leader"); });
   EXPECT_EQ(run(first, op_of(f::read, "k", {})).value, Value(1)) << "asked nobody";
+}
+
+// --- Links that are cut --------------------------------------------------------------------------
+
+int shell(const std::string& command) {
+  return std::system((command + " >/dev/null 2>&1").c_str());
+}
+
+// Runs in a network of its own, where packets between nodes can be dropped: the next test starts
+// it.
+TEST_F(ServerTest, DISABLED_InANetworkOfItsOwn) {
+  ASSERT_EQ(shell("ip link set lo up"), 0);
+  ASSERT_EQ(shell("nft add table ip cut && nft 'add chain ip cut in { type filter hook input "
+                  "priority 0; }'"),
+            0);
+  servers_.emplace(3, std::vector<std::string>{}, true);
+  servers_->start_all();
+  const int first = leader();
+  const int victim = (first + 1) % 3;
+  const std::string address = servers_->node(victim).address;
+  for (int i = 0; i < 3; ++i) {
+    if (i == victim) continue;
+    const std::string& other = servers_->node(i).address;
+    for (const auto& [from, to] : {std::pair(address, other), std::pair(other, address)}) {
+      ASSERT_EQ(shell("nft add rule ip cut in ip saddr " + from + " ip daddr " + to + " drop"), 0);
+    }
+  }
+  const std::string lost = "peer " + servers_->node(victim).name + " is lost: no acknowledgements";
+  EXPECT_TRUE(
+      loop_.run_until([&] { return servers_->log(first).find(lost) != std::string::npos; }));
+  EXPECT_EQ(run(first, op_of(f::write, "k", 1)).type, OpType::kOk);
+  loop_.run_for(std::chrono::seconds(2));
+  ASSERT_EQ(shell("nft flush chain ip cut in"), 0);
+  const auto healed = std::chrono::steady_clock::now();
+  EXPECT_TRUE(loop_.run_until([&] { return converged(); }));
+  const std::chrono::duration<double, std::milli> took = std::chrono::steady_clock::now() - healed;
+  std::printf("converged %.0f ms after the heal\n", took.count());
+  EXPECT_EQ(run(victim, op_of(f::read, "k", {})).value, Value(1));
+}
+
+TEST_F(ServerTest, AStalledConnectionIsGivenUpAndMadeAnew) {
+  if (shell("unshare -rn true") != 0) GTEST_SKIP() << "no network namespaces here";
+  if (shell("nft --version") != 0) GTEST_SKIP() << "there is no nft here (package nftables)";
+  const std::string self = std::filesystem::read_symlink("/proc/self/exe");
+  EXPECT_EQ(std::system(("unshare -rn " + self +
+                         " --gtest_filter='*InANetworkOfItsOwn' --gtest_also_run_disabled_tests")
+                            .c_str()),
+            0);
 }
 
 // --- The program ---------------------------------------------------------------------------------

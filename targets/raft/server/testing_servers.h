@@ -104,7 +104,9 @@ class ChildProcess {
 
 class Servers {
  public:
-  explicit Servers(int count, std::vector<std::string> flags = {}) : flags_(std::move(flags)) {
+  // addresses: 127.0.77.1, 127.0.77.2, …, so that links can be told apart; else all 127.0.0.1.
+  explicit Servers(int count, std::vector<std::string> flags = {}, bool addresses = false)
+      : flags_(std::move(flags)) {
     std::string folder = (std::filesystem::temp_directory_path() / "assay-servers-XXXXXX").string();
     if (::mkdtemp(folder.data()) == nullptr) throw std::runtime_error("no temporary folder");
     folder_ = folder;
@@ -113,7 +115,7 @@ class Servers {
       const std::string name = "n" + std::to_string(i + 1);
       nodes_.push_back({.index = i,
                         .name = name,
-                        .address = "127.0.0.1",
+                        .address = addresses ? "127.0.77." + std::to_string(i + 1) : "127.0.0.1",
                         .client_port = ports[2 * i],
                         .peer_port = ports[2 * i + 1],
                         .folder = folder_ + '/' + name});
@@ -135,8 +137,7 @@ class Servers {
   std::vector<std::string> command(int i) const {
     std::string cluster;
     for (const NodeInfo& node : nodes_) {
-      cluster +=
-          (cluster.empty() ? "" : ",") + node.name + "=127.0.0.1:" + std::to_string(node.peer_port);
+      cluster += (cluster.empty() ? "" : ",") + node.name + "=" + endpoint(node, node.peer_port);
     }
     const NodeInfo& node = nodes_[i];
     std::vector<std::string> argv = {program("assay-raft"),
@@ -145,9 +146,9 @@ class Servers {
                                      "--data",
                                      node.folder,
                                      "--client",
-                                     "127.0.0.1:" + std::to_string(node.client_port),
+                                     endpoint(node, node.client_port),
                                      "--peer",
-                                     "127.0.0.1:" + std::to_string(node.peer_port),
+                                     endpoint(node, node.peer_port),
                                      "--cluster",
                                      cluster};
     argv.insert(argv.end(), flags_.begin(), flags_.end());
@@ -169,6 +170,10 @@ class Servers {
   }
 
  private:
+  static std::string endpoint(const NodeInfo& node, int port) {
+    return node.address + ':' + std::to_string(port);
+  }
+
   std::vector<std::string> flags_;
   std::string folder_;
   std::vector<NodeInfo> nodes_;
