@@ -59,6 +59,7 @@ class Keys {
  private:
   KeyResult judge_key(size_t i) const {
     KeyResult result;
+    if (budget_.exhausted()) return result;  // small keys end before the search asks
     const KeyHistory key = key_history(history_, groups[i]);
     const Problem problem = prepare(key);
     SearchOptions search_options = options_.search;
@@ -92,6 +93,10 @@ class Keys {
 
 std::string key_name(Symbol key) { return key.empty() ? "register" : std::string(key.text()); }
 std::string of_key(Symbol key) { return key.empty() ? "" : " of " + std::string(key.text()); }
+std::string named(const std::string& anomaly, Symbol key) {
+  if (key.empty()) return anomaly;
+  return anomaly + (anomaly == "stale read" ? " of " : " on ") + std::string(key.text());
+}
 std::string number(size_t n, const char* one, const char* many) {
   return std::to_string(n) + " " + (n == 1 ? one : many);
 }
@@ -102,7 +107,7 @@ class WhoseWord {
  public:
   WhoseWord(const History& history, const KeyHistory& key, Position last,
             const ShrinkLimits& limits)
-      : history_(history), part_(cut_at(key, last + 1)), last_(last), limits_(limits) {
+      : history_(history), part_(cut_at(key, last + 1)), limits_(limits) {
     for (uint32_t i = 0; i < part_.ops.size(); ++i) {
       const KeyOp& op = part_.ops[i];
       if (op.type == OpType::kFail && op.f != Call::kRead) failures_.push_back(i);
@@ -123,17 +128,21 @@ class WhoseWord {
       case Outcome::kValid:
         break;
     }
-    for (auto i = failures_.rbegin(); i != failures_.rend(); ++i) {
+    limits_.work_max = kWorkForOne;
+    size_t tried = 0;
+    for (auto i = failures_.rbegin(); i != failures_.rend() && tried < kTriedAlone; ++i, ++tried) {
       if (without({*i}) != Outcome::kValid) continue;
       const Operation operation = history_[part_.ops[*i].id];
       return "rests on operation " + std::to_string(operation.invoke_index()) +
              " being a definite failure: if it may have happened, all is explained";
     }
-    return "rests on several operations being definite failures";
+    return "rests on definite failures, though on none of those near the witness alone";
   }
 
  private:
   static constexpr std::ptrdiff_t kNear = 200;
+  static constexpr size_t kTriedAlone = 30;
+  static constexpr uint64_t kWorkForOne = 2'000'000;
 
   Outcome without(const std::vector<uint32_t>& failures) const {
     KeyHistory weaker = part_;
@@ -148,8 +157,7 @@ class WhoseWord {
 
   const History& history_;
   const KeyHistory part_;
-  const Position last_;
-  const ShrinkLimits& limits_;
+  ShrinkLimits limits_;
   std::vector<uint32_t> failures_;
 };
 
@@ -177,7 +185,7 @@ Told tell_invalid(const History& history, const KeyGroup& group, const KeyResult
   Verdict& verdict = told.verdict;
   verdict.name = key_name(group.key);
   verdict.safety = Safety::kInvalid;
-  verdict.reason = story.anomaly + of_key(group.key);
+  verdict.reason = named(story.anomaly, group.key);
   const std::string word = WhoseWord(history, key, told.last, limits).sentence();
   story.witness.lines.push_back(word);
   verdict.facts.emplace_back(fact::kRestsOn, word);
@@ -194,17 +202,19 @@ Verdict tell_unknown(const History& history, const KeyGroup& group, const KeyRes
   verdict.safety = Safety::kUnknown;
   const KeyHistory key = key_history(history, group);
   const Problem problem = prepare(key);
-  const uint32_t event =
-      std::min<uint32_t>(result.found.event, static_cast<uint32_t>(problem.events.size()) - 1);
-  const uint32_t what = problem.events[event];
-  const Operation at = history[key.ops[problem.ops[what / 2].source].id];
+  const size_t events = problem.events.size();
+  const size_t event = std::min<size_t>(result.found.event, events > 0 ? events - 1 : 0);
   verdict.reason = "not decided within its budget: " + std::to_string(event) + " of " +
-                   std::to_string(result.events) + " events" + of_key(group.key) +
-                   " explained, up to index " +
-                   std::to_string(what & 1 ? at.return_index() : at.invoke_index());
+                   std::to_string(events) + " events" + of_key(group.key) + " explained";
+  if (events > 0) {
+    const uint32_t what = problem.events[event];
+    const Operation at = history[key.ops[problem.ops[what / 2].source].id];
+    verdict.reason +=
+        ", up to index " + std::to_string(what & 1 ? at.return_index() : at.invoke_index());
+  }
   verdict.counts = {{"operations", static_cast<int64_t>(group.ids.size())},
-                    {"events", static_cast<int64_t>(result.events)},
-                    {"event reached", event},
+                    {"events", static_cast<int64_t>(events)},
+                    {"event reached", static_cast<int64_t>(event)},
                     {"unknown writes", static_cast<int64_t>(result.unknown)}};
   verdict.facts.emplace_back(fact::kMissing, verdict.reason);
   verdict.facts.emplace_back(fact::kRemedy, "more time: `--budget 600s`");

@@ -130,7 +130,7 @@ TEST(Linearizable, AFailedCasObservesUnlessToldOtherwise) {
     0 fail cas k [1,2]
   )";
   EXPECT_EQ(judge(kScript).safety, Safety::kInvalid);
-  EXPECT_EQ(judge(kScript).reason, "CAS failed although its value was there of k");
+  EXPECT_EQ(judge(kScript).reason, "CAS failed although its value was there on k");
   EXPECT_NE(judge(kScript, R"({"failed_cas":"ignore"})").safety, Safety::kInvalid);
 }
 
@@ -253,7 +253,7 @@ TEST(Linearizable, KeysAreJudgedApartAndTheSimplestWitnessComesFirst) {
   EXPECT_EQ(verdict.safety, Safety::kInvalid);
   ASSERT_THAT(verdict.children, SizeIs(1));
   EXPECT_EQ(verdict.children[0].name, "b");
-  EXPECT_EQ(verdict.reason, "read of a value nobody wrote of b");
+  EXPECT_EQ(verdict.reason, "read of a value nobody wrote on b");
 }
 
 TEST(Linearizable, ManyInvalidKeysAreShownInPart) {
@@ -307,6 +307,21 @@ TEST(Linearizable, AnExhaustedBudgetIsUnknownWithTheEventReached) {
   EXPECT_GT(count_of(verdict.children[0], "event reached"), 1000);
   EXPECT_THAT(verdict.children[0].facts,
               Contains(Pair(std::string(fact::kRemedy), HasSubstr("`--budget"))));
+}
+
+TEST(Linearizable, ManySmallKeysEndWithTheBudgetAsWell) {
+  std::string script;
+  for (int k = 0; k < 50; ++k) {
+    const std::string key = " k" + std::to_string(k);
+    script += "0 invoke read" + key + "\n0 ok read" + key + " null\n";
+  }
+  script += "0 invoke read failed\n0 fail read failed\n";
+  const History history = history_of(script);
+  Budget budget;
+  budget.exhausted = [] { return true; };
+  const Verdict verdict = check_linearizable(history, budget);
+  EXPECT_EQ(verdict.safety, Safety::kUnknown);
+  EXPECT_THAT(verdict.children, SizeIs(20));
 }
 
 TEST(Linearizable, ARunWithoutObservationsIsVacuousUnlessItIsForeign) {
@@ -363,7 +378,8 @@ TEST_P(Told, ByNameAndInWords) {
   const Verdict verdict = judge(GetParam().script, GetParam().header);
   ASSERT_EQ(verdict.safety, Safety::kInvalid) << verdict.reason;
   ASSERT_TRUE(verdict.children[0].witness);
-  EXPECT_EQ(verdict.reason, GetParam().name + " of k");
+  EXPECT_EQ(verdict.reason,
+            GetParam().name + (GetParam().name == "stale read" ? " of k" : " on k"));
   EXPECT_EQ(verdict.children[0].witness->lines[0], GetParam().headline);
   EXPECT_LE(verdict.children[0].witness->operations.size(), 6u);
 }
@@ -376,7 +392,7 @@ INSTANTIATE_TEST_SUITE_P(
                 "7 invoke write k 5 @n1 time=2s\n7 ok write k 5 @n1 time=2010ms\n"
                 "2 invoke read k @n1 time=2020ms\n2 ok read k 5 @n1\n"
                 "3 invoke read k @n2 time=2300ms\n3 ok read k 4 @n2\n",
-                "stale read", "p3 read 4 from n2, 279 ms after p2 had read 5 from n1"},
+                "stale read", "p3 read 4 from n2, 290 ms after 5 was acknowledged to p7 by n1"},
         Anomaly{"stale_read_on_a_node_cut_off",
                 "0 invoke write k 4 @n1 time=1s\n0 ok write k 4 @n1\n"
                 "nemesis info start-partition {\"shape\":\"one\"} time=1500ms\n"
@@ -399,12 +415,12 @@ INSTANTIATE_TEST_SUITE_P(
         Anomaly{"value_nobody_wrote",
                 "0 invoke write k 4 time=1s\n0 ok write k 4\n"
                 "3 invoke read k @n2 time=2300ms\n3 ok read k 9 @n2\n",
-                "read of a value nobody wrote", "p3 read 9 from n2, which nobody had written"},
+                "read of a value nobody wrote", "p3 read 9 from n2, but nobody had written 9"},
         Anomaly{"value_written_only_later",
                 "3 invoke read k @n2 time=2300ms\n3 ok read k 9 @n2 time=2301ms\n"
                 "0 invoke write k 9 time=2400ms\n0 ok write k 9\n",
                 "read of a value nobody wrote",
-                "p3 read 9 from n2, which nobody had written: p0 began to write it only 99 ms "
+                "p3 read 9 from n2, but nobody had written 9: p0 began to write it only 99 ms "
                 "after that"},
         Anomaly{"double_cas",
                 "0 invoke write k 1 time=1s\n0 ok write k 1\n"
@@ -419,7 +435,7 @@ INSTANTIATE_TEST_SUITE_P(
                 "1 invoke read k\n1 ok read k 2\n"
                 "1 invoke cas k [1,3] @n3 time=3s\n1 ok cas k [1,3] @n3\n",
                 "CAS from an old value",
-                "p1 changed 1 to 3 through n3, 997 ms after p1 had read 2"},
+                "p1 changed 1 to 3 through n3, 999 ms after 2 was acknowledged to p0"},
         Anomaly{"failed_cas",
                 "0 invoke write k 1 time=1s\n0 ok write k 1\n"
                 "1 invoke cas k [1,3] @n3 time=3s\n1 fail cas k [1,3] @n3 error=mismatch\n"

@@ -109,8 +109,9 @@ class Teller {
 
   Story tell() {
     choose_subject();
-    if (!subject_ || (!tell_unproduced() && !tell_double_cas() && !tell_outdated() &&
-                      !tell_failed_cas() && !tell_disagreement())) {
+    const bool told = subject_ && (tell_unproduced() || tell_double_cas() || tell_overwritten() ||
+                                   tell_outdated() || tell_failed_cas() || tell_disagreement());
+    if (!told) {
       anomaly_ = "no order explains the operations";
       headline_ = "no order of " + count(actors_.size(), "operation") +
                   " explains their values: they contradict each other";
@@ -119,6 +120,7 @@ class Teller {
     Story story{.anomaly = anomaly_, .witness = {}};
     std::set<uint32_t> shown;
     for (const Actor& actor : actors_) shown.insert(actor.index);
+    if (proof_) shown.insert(proof_->index);
     for (uint32_t i : context_) {
       if (shown.size() < kWitnessMax) shown.insert(i);
     }
@@ -185,7 +187,7 @@ class Teller {
       subject_ = reader;
       anomaly_ = reader.op.f == Call::kRead ? "read of a value nobody wrote"
                                             : "CAS from a value nobody wrote";
-      headline_ = reader.did() + ", which nobody had written";
+      headline_ = reader.did() + ", but nobody had written " + reader.value();
       if (later) {
         const Actor writer = actor(*later);
         headline_ += ": " + writer.process() + " began to write it only ";
@@ -196,8 +198,7 @@ class Teller {
                 : "afterwards";
         context_.push_back(*later);
       } else if (failed) {
-        headline_ +=
-            ": the one attempt, by " + actor(*failed).process() + ", is recorded as failed";
+        headline_ += ": an attempt by " + actor(*failed).process() + " is recorded as failed";
         context_.push_back(*failed);
       }
       return true;
@@ -228,6 +229,47 @@ class Teller {
     return false;
   }
 
+  // Two operations are a proof by themselves: an acknowledged change to another value, and later an
+  // observation of a value that nothing can have made since. The last such change says most.
+  bool tell_overwritten() {
+    for (auto at = actors_.rbegin(); at != actors_.rend(); ++at) {
+      if (!at->observes() || at->op.type != OpType::kOk) continue;
+      const auto change = last_change_against(*at);
+      if (!change) continue;
+      subject_ = *at;
+      tell_outdated_by(actor(*change));
+      if (std::find(core_.ops.begin(), core_.ops.end(), *change) == core_.ops.end()) {
+        context_.insert(context_.begin(), *change);
+        proof_ = actor(*change);
+      }
+      return true;
+    }
+    return false;
+  }
+  std::optional<uint32_t> last_change_against(const Actor& observer) const {
+    const Scalar& v = observer.op.value;
+    Position made_last = 0;
+    for (const KeyOp& op : key_.ops) {
+      if (op.call > observer.op.ret) break;
+      if (op.id == observer.op.id || op.f == Call::kRead || op.type == OpType::kFail ||
+          (op.f == Call::kCas ? op.next : op.value) != v) {
+        continue;
+      }
+      if (op.type == OpType::kInfo || op.ret > observer.op.call) return std::nullopt;
+      made_last = std::max(made_last, op.ret);
+    }
+    std::optional<uint32_t> last;
+    for (uint32_t i = 0; i < key_.ops.size() && key_.ops[i].call < observer.op.call; ++i) {
+      const KeyOp& op = key_.ops[i];
+      if (op.f == Call::kRead || op.type != OpType::kOk || op.call < made_last ||
+          op.ret > observer.op.call || (op.f == Call::kCas ? op.next : op.value) == v) {
+        continue;
+      }
+      if (!last || op.ret > key_.ops[*last].ret) last = i;
+    }
+    return last;
+  }
+
   // A value was observed after another one had been.
   bool tell_outdated() {
     if (subject_->op.type != OpType::kOk) return false;
@@ -238,25 +280,25 @@ class Teller {
       }
       if (!newer || other.op.ret > newer->op.ret) newer = other;
     }
-    if (!newer) return false;
-    const bool lost = newer->mutates() && is_lost(*newer);
+    if (newer) tell_outdated_by(*newer);
+    return newer.has_value();
+  }
+  void tell_outdated_by(const Actor& newer) {
+    headline_ = subject_->did() + after(newer) + newer.had_done();
     if (subject_->op.f == Call::kCas) {
       anomaly_ = "CAS from an old value";
-      headline_ = subject_->did() + after(*newer) + newer->had_done();
-    } else if (lost) {
+    } else if (newer.mutates() && is_lost(newer)) {
       anomaly_ = "lost write";
-      headline_ = subject_->did() + after(*newer) + newer->had_done() + ", which nobody ever saw";
+      headline_ += ", which nobody ever saw";
     } else {
       anomaly_ = "stale read";
-      headline_ = subject_->did() + after(*newer) + newer->had_done();
     }
-    if (makers(subject_->op.value, newer->op.call, subject_->op.ret) == 0) {
+    if (makers(subject_->op.value, newer.op.call, subject_->op.ret) == 0) {
       remarks_.push_back("nothing that makes it " + subject_->value() +
                          " was under way between the two");
     }
-    add_maker(subject_->op.value, newer->op.call);
-    if (newer->op.f == Call::kRead) add_maker(newer->op.value, newer->op.ret);
-    return true;
+    add_maker(subject_->op.value, newer.op.call);
+    if (newer.op.f == Call::kRead) add_maker(newer.op.value, newer.op.ret);
   }
 
   // Once it has happened, the value is or was another than v.
@@ -278,7 +320,7 @@ class Teller {
       const bool failed = other.op.type == OpType::kFail;
       if (makers(subject_->op.value, from, to) > 0) continue;
       if (!failed && makers(other.op.value, from, to) > 0) continue;
-      anomaly_ = "reads that contradict each other";
+      anomaly_ = "contradicting reads";
       headline_ = subject_->did() + " while " +
                   (failed ? other.process() + "'s CAS from " + other.value() +
                                 other.at_node("through") + " found another value"
@@ -413,7 +455,13 @@ class Teller {
   }
 
   void add_what_counts(std::vector<std::string>& lines) const {
-    if (core_.start > 0) {
+    if (proof_) {
+      lines.push_back("whatever the value was before " +
+                      (proof_->timed()
+                           ? exact_point(proof_->operation.invoke_time())
+                           : "index " + std::to_string(proof_->operation.invoke_index())) +
+                      " makes no difference");
+    } else if (core_.start > 0) {
       const uint32_t event = problem_.events[core_.start];
       const Actor first = actor(problem_.ops[event / 2].source);
       const bool is_return = event & 1;
@@ -449,6 +497,7 @@ class Teller {
   const Surroundings& around_;
   std::vector<Actor> actors_;
   std::optional<Actor> subject_;
+  std::optional<Actor> proof_;  // with the subject a proof, though not of the core
   std::string anomaly_;
   std::string headline_;
   std::vector<uint32_t> context_;  // operations to show if there is room
