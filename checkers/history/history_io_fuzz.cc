@@ -1,4 +1,5 @@
 // Feeds the same bytes to both readers and to the writer, and aborts where they disagree.
+// Seeds and words: testdata/history_io_fuzz, testdata/history_io_fuzz.dict.
 #include <cstdint>
 #include <string>
 #include <string_view>

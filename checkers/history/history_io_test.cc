@@ -707,6 +707,15 @@ TEST_F(HistoryFile, AFullBufferIsWrittenWithoutFlush) {
   EXPECT_LE(wanted.size(), 1u << 20);
 }
 
+TEST_F(HistoryFile, CanBeOpenedAgainAfterAnError) {
+  HistoryWriter writer;
+  ASSERT_FALSE(writer.open(path("no/history.jsonl"), {}).ok());
+  ASSERT_TRUE(writer.open(path(), {}).ok());
+  EXPECT_TRUE(writer.add(op_of("0 invoke read k")).ok());
+  EXPECT_TRUE(writer.close().ok());
+  EXPECT_EQ(parsed(text()).events(), 1u);
+}
+
 TEST_F(HistoryFile, WhatTheDestructorLeavesIsComplete) {
   {
     HistoryWriter writer;
