@@ -85,16 +85,19 @@ Result<void> run_ip(const std::string& batch) {
 
 Result<void> make_bridge() {
   const std::string bridge = kBridge;
-  const auto made = run_ip(
-      "link set lo up\n"
-      "link add " +
-      bridge + " type bridge\n" + "addr add " + driver_address() + kPrefixLength + " dev " +
-      bridge + "\n" + "link set " + bridge + " up\n" +
-      // A pair as the nodes will have it, on trial.
-      "link add avtry type veth peer name avtry1\n"
-      "link set avtry master " +
-      bridge + "\n" + "link del avtry\n");
-  if (!made) return refused("cannot make a bridge and veth pairs", made.error());
+  std::string batch = "link set lo up\n";
+  // With an address of its own: else it takes the least of its ports', another one whenever a node
+  // joins, and what the nodes have cached leads nowhere.
+  batch += "link add " + bridge + " address 02:00:00:77:00:01 type bridge\n";
+  batch += "addr add " + driver_address() + kPrefixLength + " dev " + bridge + "\n";
+  batch += "link set " + bridge + " up\n";
+  // A pair as the nodes will have it, on trial.
+  batch += "link add avtry type veth peer name avtry1\n";
+  batch += "link set avtry master " + bridge + "\n";
+  batch += "link del avtry\n";
+  if (auto made = run_ip(batch); !made) {
+    return refused("cannot make a bridge and veth pairs", made.error());
+  }
   return {};
 }
 
@@ -139,6 +142,7 @@ std::vector<unsigned long> stat_numbers() {
 
 void mark_process(const std::string& run_id) {
   setenv(agent::kRunVariable, run_id.c_str(), 1);
+  unsetenv(agent::kNodeVariable);  // of a shell in the node of another run
   // The kernel shows others the strings that the process was executed with. Where they lie may be
   // told to it, all places at once.
   const auto numbers = stat_numbers();

@@ -91,6 +91,8 @@ Result<void> Firewall::probe(bool* found_leftover) {
   const auto tried = nft(gone + table_commands() + "add element " + table_ +
                          " from4 { 192.0.2.1 }; delete table " + table_);
   if (!tried) return tried.error();
+  const auto readable = nft("list tables inet", true);  // some builds have no JSON
+  if (!readable) return readable.error();
   return {};
 }
 

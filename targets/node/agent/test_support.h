@@ -13,7 +13,6 @@
 #include <filesystem>
 #include <fstream>
 #include <functional>
-#include <iterator>
 #include <string>
 #include <thread>
 
@@ -31,8 +30,12 @@ inline bool eventually(const std::function<bool()>& condition,
 }
 
 inline std::string read_whole(const std::string& path) {
-  std::ifstream file(path);
-  return {std::istreambuf_iterator<char>(file), {}};
+  std::ifstream file(path, std::ios::binary);
+  std::string text;
+  for (char buffer[65'536]; file.read(buffer, sizeof buffer) || file.gcount() > 0;) {
+    text.append(buffer, static_cast<size_t>(file.gcount()));
+  }
+  return text;
 }
 
 // Programs for nodes are linked statically in release builds, not with sanitizers.
