@@ -31,7 +31,8 @@ struct DiskOp {
   std::string bytes;
 };
 
-// One directory, with nobody else writing to it. Names have no slash in them.
+// One directory, which exists and whose own name is durable, with nobody else writing to it (the
+// host holds a lock). Names have no slash in them.
 class Disk {
  public:
   virtual ~Disk() = default;
