@@ -146,11 +146,18 @@ TEST_F(HttpTest, PipelinedRequestsAreAnsweredInOrderOneAtATime) {
 }
 
 TEST_F(HttpTest, AThousandPipelinedRequestsDoNotNest) {
-  start_echo();
+  int depth = 0;
+  int deepest = 0;
+  start([&](const HttpRequest& request, Responder respond) {
+    deepest = std::max(deepest, ++depth);
+    respond({200, "text/plain", std::string(request.target)});
+    --depth;
+  });
   std::string requests;
   for (int i = 0; i < 1000; ++i) requests += "GET /x HTTP/1.1\r\n\r\n";
   requests += "GET /last HTTP/1.1\r\nConnection: close\r\n\r\n";
-  EXPECT_NE(raw(requests).find("GET /last"), std::string::npos);
+  EXPECT_NE(raw(requests).find("/last"), std::string::npos);
+  EXPECT_EQ(deepest, 1);
 }
 
 TEST_F(HttpTest, ADroppedResponderClosesTheConnection) {
