@@ -412,6 +412,14 @@ INSTANTIATE_TEST_SUITE_P(
                 "3 invoke read k\n3 ok read k 4\n",
                 "lost write",
                 "p3 read 4, 290 ms after 5 was acknowledged to p7, which nobody ever saw"},
+        Anomaly{"write_lost_after_it_was_seen",
+                "0 invoke write k 4 time=1s\n0 ok write k 4\n"
+                "7 invoke write k 5 time=2s\n7 ok write k 5 time=2010ms\n"
+                "2 invoke read k @n1 time=2020ms\n2 ok read k 5 @n1\n"
+                "3 invoke read k @n2 time=2300ms\n3 ok read k 4 @n2\n"
+                "3 invoke read k @n3\n3 ok read k 4 @n3\n",
+                "lost write",
+                "p3 read 4 from n2, 290 ms after 5 was acknowledged to p7, which nobody saw again"},
         Anomaly{"value_nobody_wrote",
                 "0 invoke write k 4 time=1s\n0 ok write k 4\n"
                 "3 invoke read k @n2 time=2300ms\n3 ok read k 9 @n2\n",

@@ -385,6 +385,11 @@ INSTANTIATE_TEST_SUITE_P(
         Case{"a_write_of_the_state_hides_another",
              {write(0, 10, 1), write(1, 11, 0), cas(2, 3, 0, 2), read(12, 13, 2)},
              true},
+        // The same before a cas of unknown outcome.
+        Case{"a_write_of_the_state_hides_another_before_an_unknown_cas",
+             {write(0, 10, 5), write(1, 20, 0), unknown(cas(2, 0, 0, 2)), read(3, 4, 2),
+              read(11, 12, 2)},
+             true},
         Case{"a_free_write_is_offered_at_its_return",
              {write(0, 7, 1), write(1, 3, 2), read(8, 9, 1)},
              true},

@@ -287,11 +287,10 @@ class Teller {
     headline_ = subject_->did() + after(newer) + newer.had_done();
     if (subject_->op.f == Call::kCas) {
       anomaly_ = "CAS from an old value";
-    } else if (newer.mutates() && is_lost(newer)) {
-      anomaly_ = "lost write";
-      headline_ += ", which nobody ever saw";
     } else {
-      anomaly_ = "stale read";
+      const std::string lost = newer.mutates() ? how_lost(newer) : "";
+      anomaly_ = lost.empty() ? "stale read" : "lost write";
+      headline_ += lost;
     }
     if (makers(subject_->op.value, newer.op.call, subject_->op.ret) == 0) {
       remarks_.push_back("nothing that makes it " + subject_->value() +
@@ -360,24 +359,30 @@ class Teller {
     }
     if (last) context_.push_back(*last);
   }
-  // An acknowledged change that nobody ever saw: several observers after it, not all on one node
-  // that may lag behind, and before any further change began, missed it.
-  bool is_lost(const Actor& change) const {
+  // How an acknowledged change was lost: ", which nobody ever saw" or ", which nobody saw again";
+  // empty when it need not have been. Lost: of those who looked after it and before any further
+  // change began, all missed it from some moment on: several, and not all on one node, which might
+  // just lag behind.
+  std::string how_lost(const Actor& change) const {
     size_t missed = 0;
+    bool ever_seen = false;
     std::set<std::string> nodes;
-    bool changed_again = false;
     for (uint32_t i = 0; i < key_.ops.size(); ++i) {
       const KeyOp& op = key_.ops[i];
       if (i == change.index) continue;
-      const bool observer = op.f != Call::kWrite && op.type == OpType::kOk;
-      if (observer && op.ret > change.op.call && op.value == change.produced()) return false;
-      if (op.call < change.op.ret) continue;
-      changed_again |= op.f != Call::kRead && op.type != OpType::kFail;
-      if (!observer || changed_again) continue;
-      ++missed;
-      nodes.insert(actor(i).node());
+      const bool after = op.call > change.op.ret;
+      if (after && op.f != Call::kRead && op.type != OpType::kFail) break;
+      if (op.f == Call::kWrite || op.type != OpType::kOk) continue;
+      if (op.value == change.produced()) {
+        if (after && missed > 0) return "";
+        ever_seen |= op.ret > change.op.call;
+      } else if (after) {
+        ++missed;
+        nodes.insert(actor(i).node());
+      }
     }
-    return missed >= 2 && (nodes.size() >= 2 || nodes.contains(""));
+    if (missed < 2 || (nodes.size() < 2 && !nodes.contains(""))) return "";
+    return ever_seen ? ", which nobody saw again" : ", which nobody ever saw";
   }
 
   // "; n2 had been cut off since 13.9 s"
