@@ -14,9 +14,9 @@ part() { # NAME COMMAND…
 }
 
 ./assay test || failed="$failed test"
-part seeds-20000 env ASSAY_SEEDS=20000 ctest --test-dir build/release -R '^Storm' --timeout 7200 --output-on-failure
-part histories env ASSAY_HISTORIES=20000000 ctest --test-dir build/release -R 'Differential' --timeout 7200 --output-on-failure
-part kill-matrix env ASSAY_KILL_MOMENTS=10 ctest --test-dir build/release -R 'KillMatrix' --timeout 3600 --output-on-failure
+part seeds-20000 env ASSAY_SEEDS=20000 $bin/targets_raft_replica_test --gtest_filter='Storm*' --gtest_brief=1
+part histories env ASSAY_HISTORIES=20000000 $bin/checkers_test --gtest_filter='*Differential*' --gtest_brief=1
+part kill-matrix env ASSAY_KILL_MOMENTS=10 $bin/harness_e2e_test --gtest_filter='*KillMatrix*' --gtest_brief=1
 part healthy $bin/assay run --time-limit 20s --seeds 1..20 --expect valid
 part healthy-long $bin/assay run --time-limit 60s --seeds 1..3 --expect valid
 part versioned $bin/assay run --workload cas-versioned --time-limit 20s --seeds 1..10 --expect valid
