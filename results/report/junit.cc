@@ -102,9 +102,9 @@ std::string attribute(std::string_view name, std::string_view value) {
   return out.append(name).append("=\"").append(escape(value)).append("\"");
 }
 
-std::string case_xml(const Case& c, const std::string& classname, const std::string& time) {
-  std::string out = "    <testcase" + attribute("classname", classname) +
-                    attribute("name", c.name) + attribute("time", time) + ">\n";
+std::string case_xml(const Case& c, const std::string& classname) {
+  std::string out =
+      "    <testcase" + attribute("classname", classname) + attribute("name", c.name) + ">\n";
   if (c.element.empty()) {
     out += "      <system-out>" + escape(c.text.empty() ? c.type : c.text) + "</system-out>\n";
   } else {
@@ -156,7 +156,7 @@ std::string junit_report(const Report& report) {
   out += "  <testsuite" + attribute("name", suite) + counts;
   if (!report.info.started.empty()) out += attribute("timestamp", report.info.started);
   out += ">\n" + properties_xml(report);
-  for (const Case& c : cases) out += case_xml(c, name, run_time);
+  for (const Case& c : cases) out += case_xml(c, name);
   return out + "  </testsuite>\n</testsuites>\n";
 }
 

@@ -15,9 +15,9 @@ constexpr size_t kPartsMax = 20;
 // Text that shall not be taken for markup, on one line.
 std::string plain(std::string_view text) {
   std::string out;
-  for (char c : report::shortened(text, kTextMax)) {
+  for (char c : report::printable(report::shortened(text, kTextMax))) {
     if (std::string_view("\\`*_[]<>|#&~").find(c) != std::string_view::npos) out += '\\';
-    out += static_cast<unsigned char>(c) < 0x20 ? ' ' : c;
+    out += c;
   }
   return out;
 }

@@ -73,6 +73,25 @@ std::string escape(std::string_view text) {
   return out;
 }
 
+std::string printable(std::string_view text) {
+  std::string out;
+  out.reserve(text.size());
+  while (!text.empty()) {
+    const size_t length = character_length(text);
+    const auto first = static_cast<unsigned char>(text[0]);
+    const bool c1 = length == 2 && first == 0xC2 && static_cast<unsigned char>(text[1]) < 0xA0;
+    if (length == 0) {
+      out += kReplacement;
+    } else if (c1 || first < 0x20 || first == 0x7F) {
+      out += ' ';
+    } else {
+      out += text.substr(0, length);
+    }
+    text.remove_prefix(length == 0 ? 1 : length);
+  }
+  return out;
+}
+
 std::string shortened(std::string_view text, size_t max) {
   size_t characters = 0;
   size_t cut = 0;  // where the text ends if it has to be cut

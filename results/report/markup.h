@@ -12,6 +12,10 @@ namespace assay::report {
 // U+FFFD.
 std::string escape(std::string_view text);
 
+// For a terminal or one line of text: control characters, line ends among them, become spaces;
+// bytes that are not UTF-8 become U+FFFD.
+std::string printable(std::string_view text);
+
 // At most `max` characters (code points), the last one "…" when something was cut off.
 std::string shortened(std::string_view text, size_t max);
 

@@ -32,6 +32,15 @@ TEST(Markup, TheTestsCheckerKnowsWhatIsNotWellFormed) {
   EXPECT_EQ(WellFormed::problem("<?xml?><!-- x --><a b=\"1\"><c/>t&amp;</a>\n"), "");
 }
 
+TEST(Markup, WhatIsPrintedSteersNoTerminal) {
+  EXPECT_EQ(printable("a\tb\n\x1b[2J\x7f"), "a b  [2J ");
+  EXPECT_EQ(printable("\xc2\x9b"
+                      "2J \x9b"
+                      "2J"),
+            " 2J \uFFFD2J");  // CSI as one character or byte
+  EXPECT_EQ(printable("é → ü"), "é → ü");
+}
+
 TEST(Markup, TextIsCutBetweenCharacters) {
   EXPECT_EQ(shortened("abc", 3), "abc");
   EXPECT_EQ(shortened("abcd", 3), "ab…");

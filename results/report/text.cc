@@ -38,11 +38,7 @@ size_t columns(std::string_view text) {
 
 // Control characters of a store's answer must not reach the terminal.
 std::string printable(std::string_view text) {
-  std::string out = report::shortened(text, kTextMax);
-  for (char& c : out) {
-    if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) c = ' ';
-  }
-  return out;
+  return report::printable(report::shortened(text, kTextMax));
 }
 
 class Page {

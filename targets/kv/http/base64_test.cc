@@ -35,9 +35,9 @@ TEST(Base64, EveryStringOfBytesComesBack) {
 
 TEST(Base64, ErrorsNameTheByteThatGoNames) {
   // Checked against Go 1.19's base64.StdEncoding (see testdata/gateway.txt).
-  const std::pair<const char*, size_t> cases[] = {{"!!", 0},  {"YQ", 0},    {"YWI-", 3},
-                                                  {"YQ=", 3}, {"YQ=A", 2},  {"YQ==Y", 4},
-                                                  {"=", 0},   {"YWJjZA", 4}};
+  const std::pair<const char*, size_t> cases[] = {{"!!", 0},  {"YQ", 0},     {"YWI-", 3},
+                                                  {"YQ=", 3}, {"YQ=A", 2},   {"YQ==Y", 4},
+                                                  {"=", 0},   {"YWJjZA", 4}, {"Y===", 1}};
   for (const auto& [text, at] : cases) {
     const auto decoded = decode_base64(text);
     ASSERT_TRUE(std::holds_alternative<BadBase64>(decoded)) << text;

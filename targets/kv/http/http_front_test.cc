@@ -73,8 +73,12 @@ TEST(HttpFront, ChainNeedsOneGoodParameter) {
 }
 
 TEST(HttpFront, NestingHasALimit) {
-  std::string deep(100'000, '[');
-  EXPECT_EQ(post("/v3/kv/txn", deep).status, 400);
+  const std::string deep =
+      R"({"key":"YQ==","unknown":)" + std::string(200, '[') + std::string(200, ']') + "}";
+  const HttpResponse refused = post("/v3/kv/put", deep);
+  EXPECT_EQ(refused.status, 400);
+  EXPECT_NE(refused.body.find("nested more than 128 levels deep"), std::string::npos);
+  EXPECT_EQ(post("/v3/kv/txn", std::string(1'000'000, '[')).status, 400);
   std::string txn = R"({"success":[{"request_put":{"key":"YQ=="}}]})";
   for (int i = 0; i < 20; ++i) txn = R"({"success":[{"request_txn":)" + txn + "}]}";
   const HttpResponse too_deep = post("/v3/kv/txn", txn);
