@@ -92,8 +92,9 @@ Result<void> plan_faults(Plan& plan) {
       plan.faults.push_back(*fault);
       continue;
     }
-    const std::string why = plan.in_process
-                                ? "the target " + plan.spec.target + " has no nodes"
+    const std::string why = plan.in_process ? "the target " + plan.spec.target + " has no nodes"
+                            : plan.spec.nodes == 1
+                                ? "one node has no other to be cut off from"
                                 : "there is no network between the nodes with --net host";
     if (chosen) return input_error("the nemesis \"" + asked.kind + "\" is not possible: " + why);
     plan.not_tested.push_back(asked.kind + ": " + why);

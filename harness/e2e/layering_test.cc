@@ -34,7 +34,7 @@ const std::vector<Rule>& rules() {
       {"targets/raft/server/",
        {"targets/raft/replica/", "targets/raft/core/", "targets/kv/", "targets/asio/",
         "checkers/history/"}},
-      {"targets/node/agent/", {}},
+      {"targets/node/agent/", {"checkers/history/error.h", "checkers/history/time.h"}},
       {"targets/node/", {"targets/loop.h", "targets/node/", "targets/asio/", "checkers/history/"}},
       {"targets/asio/", {"targets/loop.h"}},
       {"targets/", {"targets/", "checkers/history/"}},
@@ -91,7 +91,8 @@ std::vector<Include> includes_of_the_house() {
 }
 
 bool is_test(const std::string& file) {
-  return std::regex_search(file, std::regex("_(test|bench|fuzz)\\.cc$"));
+  return std::regex_search(file,
+                           std::regex("(_(test|bench|fuzz)\\.cc|/(test|testing)_[a-z_]*\\.h)$"));
 }
 
 TEST(Layering, EveryIncludeFollowsAnArrow) {

@@ -16,10 +16,6 @@
 
 #include "results/json_text.h"
 
-#ifndef ASSAY_BIN_DIR
-#define ASSAY_BIN_DIR "."
-#endif
-
 namespace assay::e2e {
 namespace {
 
@@ -130,7 +126,7 @@ Ended Program::wait(std::chrono::seconds limit) {
 
 Ended run(const Launch& launch, std::chrono::seconds limit) { return Program(launch).wait(limit); }
 
-std::string bin_dir() { return ASSAY_BIN_DIR; }
+std::string bin_dir() { return fs::read_symlink("/proc/self/exe").parent_path(); }
 
 Launch assay(std::vector<std::string> arguments) {
   Launch launch;

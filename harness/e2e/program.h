@@ -57,7 +57,7 @@ class Program {
 Ended run(const Launch& launch, std::chrono::seconds limit = std::chrono::seconds(300));
 // `assay` of this build with these arguments.
 Launch assay(std::vector<std::string> arguments);
-std::string bin_dir();
+std::string bin_dir();  // the folder of this very program
 
 // Processes whose environment carries ASSAY_RUN=<run>.
 std::vector<pid_t> processes_of_run(const std::string& run);

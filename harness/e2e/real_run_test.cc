@@ -229,7 +229,9 @@ TEST_F(RealRun, AStoreThatDiesAtItsStartIsTheSetUpsFailure) {
 TEST_F(RealRun, APortInUseIsNamed) {
   const Ended probe = run_json({"--net", "host", "--base-port", "1", "--nodes", "1", "--time-limit",
                                 "2s", "--nemesis", "none"});
-  if (::getuid() != 0) EXPECT_EQ(probe.code, 255);
+  if (::getuid() != 0) {
+    EXPECT_EQ(probe.code, 255);
+  }
   Program holder(in_scratch({"run", "--net", "host", "--base-port", "24680", "--nodes", "1",
                              "--time-limit", "30s", "--nemesis", "none"}));
   ASSERT_TRUE(eventually(

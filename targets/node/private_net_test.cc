@@ -24,6 +24,9 @@ namespace {
 using agent::read_whole;
 using agent::run_tool;
 
+// The run's mark: of this process's children alone, since other tests run at the same time.
+const std::string kMark = "private-net-test-" + std::to_string(getpid());
+
 // A launcher as it is started by a shell: with its own ends of two pipes.
 struct Launched {
   pid_t pid = -1;
@@ -61,7 +64,7 @@ Launched launch(
   close(out[1]);
   before();
   int code = 255;
-  if (const auto entered = enter_private_world("private-net-test"); entered) {
+  if (const auto entered = enter_private_world(kMark); entered) {
     code = driver();
   } else {
     printf("%s\n", entered.error().message.c_str());
@@ -131,16 +134,16 @@ TEST_F(PrivateWorld, LeavesTheHostsNetworkAndMountsAlone) {
 TEST_F(PrivateWorld, EveryProcessCarriesTheMarkThoughItWasSetLate) {
   const Launched launched = launch([] {
     const bool good =
-        read_whole("/proc/1/environ").find("ASSAY_RUN=private-net-test") != std::string::npos &&
-        read_whole("/proc/self/environ").find("ASSAY_RUN=private-net-test") != std::string::npos &&
-        getenv("ASSAY_RUN") == std::string("private-net-test");
+        read_whole("/proc/1/environ").find("ASSAY_RUN=" + kMark) != std::string::npos &&
+        read_whole("/proc/self/environ").find("ASSAY_RUN=" + kMark) != std::string::npos &&
+        getenv("ASSAY_RUN") == kMark;
     say("ready");
     pause();
     return good ? 0 : 1;
   });
   char ready[5];
   EXPECT_EQ(read(launched.out, ready, 5), 5);
-  EXPECT_EQ(agent::processes_with({"ASSAY_RUN=private-net-test"}).size(), 3u);
+  EXPECT_EQ(agent::processes_with({"ASSAY_RUN=" + kMark}).size(), 3u);
   kill(launched.pid, SIGTERM);
   EXPECT_EQ(launched.wait(), 130);
 }
@@ -254,7 +257,7 @@ TEST_F(PrivateWorld, CtrlCReachesTheDriverOnceAndCtrlZDoesNothing) {
       setpgid(0, 0);
       tcsetpgrp(STDIN_FILENO, getpgrp());
       signal(SIGTTOU, SIG_DFL);
-      const auto entered = enter_private_world("private-net-test");
+      const auto entered = enter_private_world(kMark);
       if (!entered) say(entered.error().message);
       _exit(entered ? count_interrupts() : 255);
     }
