@@ -86,6 +86,8 @@ class Progression {
     judge_heal();
     judge_final();
     verdict_.facts.emplace_back("threshold gap_ms_max", std::to_string(to_ms(gap_max_)));
+    const std::string stall = stalled(Nanos{0}, history_.end_time());
+    if (!stall.empty()) good_.push_back(stall);
     if (verdict_.progress == Progress::kNotDue) {
       verdict_.reason = "progress was not due: no connected live majority was verified";
     } else if (verdict_.progress == Progress::kOk) {
@@ -99,17 +101,23 @@ class Progression {
     verdict_.progress = std::max(verdict_.progress, Progress::kOk);
     if (!what.empty()) good_.push_back(std::move(what));
   }
+  // "host stalled 2.3 s at 14.1 s": the longest within [from, to] that can cost an election; else
+  // "".
+  std::string stalled(Nanos from, Nanos to) const {
+    if (election_timeout_min_.count == 0) return "";
+    for (const HostStall& stall : host_stalls(history_, election_timeout_min_)) {
+      if (stall.end < from || stall.begin > to) continue;
+      return "host stalled " + format_duration(stall.end - stall.begin) + " at " +
+             format_point(stall.begin);
+    }
+    return "";
+  }
   // No progress in [from, to]: blocked, unless the host was at fault.
   void lacking(std::string what, Nanos from, Nanos to) {
     Progress progress = Progress::kBlocked;
-    if (election_timeout_min_.count > 0) {
-      for (const HostStall& stall : host_stalls(history_, election_timeout_min_)) {
-        if (stall.end < from || stall.begin > to) continue;
-        progress = Progress::kUnknown;
-        what += "; host stalled " + format_duration(stall.end - stall.begin) + " at " +
-                format_point(stall.begin);
-        break;
-      }
+    if (const std::string stall = stalled(from, to); !stall.empty()) {
+      progress = Progress::kUnknown;
+      what += "; " + stall;
     }
     verdict_.facts.emplace_back(fact::kMissing, what);
     if (progress > verdict_.progress) {

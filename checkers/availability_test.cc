@@ -97,7 +97,9 @@ TEST(Availability, AStalledHostMakesItUnknown) {
 TEST(Availability, ProgressThatWasSeenIsNotDegradedByAStall) {
   Script script;
   script.load(100, 100, 200, kNodes).observe(10'000, "host", R"({"stall":2300000000})");
-  EXPECT_EQ(judge(script).progress, Progress::kOk);
+  const Verdict verdict = judge(script);
+  EXPECT_EQ(verdict.progress, Progress::kOk);
+  EXPECT_THAT(verdict.reason, HasSubstr("host stalled 2.3 s at 7.7 s"));  // but it is told
 }
 
 TEST(Availability, NoProgressBeforeTheFirstFaultIsBlocked) {

@@ -137,7 +137,7 @@ class Running {
       children_.push_back(std::move(*child));
       return;
     }
-    console_.note("assay: " + child.error().message);
+    console_.error(child.error().message);
     result_.worst = worse(result_.worst, kExitHarness);
     stopped_ = true;
   }

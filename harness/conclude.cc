@@ -110,12 +110,16 @@ ExitCode conclude(const Plan& plan, const RunFolder& folder, const Recorded& rec
   must(append_index(plan.spec.out,
                     index_line(plan, folder, recorded, info, verdict, std::string(word_of(code)))));
 
-  console.say(text_report(report, {.color = console.color()}));
+  // Of a set-up that failed there is nothing to tell but why.
+  const bool played = recorded.counts.ok + recorded.counts.fail + recorded.counts.info > 0;
+  if (judged.failure.empty() || played)
+    console.say(text_report(report, {.color = console.color()}));
+  if (!judged.failure.empty()) console.error(judged.failure);
   if (!mismatch.empty()) console.say(mismatch);
   if (console.json()) std::fputs(json_report(report).c_str(), stdout);
   tell_github(report);
   std::fflush(stdout);
-  for (const std::string& problem : problems) console.note("assay: " + problem);
+  for (const std::string& problem : problems) console.error(problem);
   return problems.empty() ? code : worse(code, kExitHarness);
 }
 

@@ -34,6 +34,12 @@ void Console::note(std::string_view line) {
   log(line);
 }
 
+void Console::error(std::string_view line) {
+  clear_progress();
+  std::fprintf(stderr, "assay: %.*s\n", static_cast<int>(line.size()), line.data());
+  log(line);
+}
+
 void Console::detail(std::string_view line) {
   if (options_.verbosity >= 1) {
     clear_progress();

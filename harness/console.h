@@ -11,7 +11,7 @@ namespace assay {
 
 struct ConsoleOptions {
   bool json = false;  // standard output is for one JSON object: say() goes to standard error
-  int verbosity = 0;  // -1: only say(); 0: note(); 1: detail() as well
+  int verbosity = 0;  // -1: only say() and error(); 0: note(); 1: detail() as well
   bool color = true;  // where standard output is a terminal
 };
 
@@ -26,8 +26,9 @@ class Console {
   // that cannot be written is left out: the log is a help, not a result.
   void log_to(const std::string& path);
 
-  void say(std::string_view text);   // the result
-  void note(std::string_view line);  // what is going on: one line each
+  void say(std::string_view text);    // the result
+  void error(std::string_view line);  // why the harness failed; always shown, "assay: " before it
+  void note(std::string_view line);   // what is going on: one line each
   void detail(std::string_view line);
   // A line that is overwritten by the next one, on a terminal only.
   void progress(std::string_view line);

@@ -36,7 +36,7 @@ Judged judge(const Plan& plan, const RunFolder& folder, const Recorded& recorded
 }
 
 ExitCode failed(const Error& error, Console& console) {
-  console.note("assay: " + error.message);
+  console.error(error.message);
   return exit_code(error);
 }
 

@@ -344,6 +344,12 @@ std::string exact(Nanos t) {
 
 }  // namespace
 
+std::vector<std::string> option_names() {
+  std::vector<std::string> names;
+  for (const Option& option : kOptions) names.emplace_back(option.name);
+  return names;
+}
+
 bool is_option(const std::string& name) { return find_option(name) != nullptr; }
 
 Result<void> set_option(TestSpec& spec, const std::string& name, const std::string& value) {

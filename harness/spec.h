@@ -56,6 +56,7 @@ struct TestSpec {
 // option values, shared by flags and spec files. The name is the long one, without dashes.
 Result<void> set_option(TestSpec& spec, const std::string& name, const std::string& value);
 bool is_option(const std::string& name);
+std::vector<std::string> option_names();
 
 // Reads a spec file over what is in `spec`. Errors carry file:line:column.
 Result<void> read_spec(const std::string& path, TestSpec& spec);

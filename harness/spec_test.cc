@@ -2,6 +2,12 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <set>
+
+#include "results/json_text.h"
+#include "results/schema.h"
+
 namespace assay {
 namespace {
 
@@ -120,6 +126,24 @@ TEST(Spec, AMissingFileIsTheUsersMistake) {
   ASSERT_FALSE(read.ok());
   EXPECT_EQ(read.error().fault, Fault::kInput);
   EXPECT_NE(read.error().message.find("/nowhere/spec.json"), std::string::npos);
+}
+
+TEST(Spec, TheSchemaNamesExactlyWhatIsRead) {
+  const auto schema = parse_json(std::string(find_schema("spec")->text), "schema");
+  ASSERT_TRUE(schema.ok());
+  std::set<std::string> in_schema;
+  for (const auto& [name, unused] : (*schema)["properties"].as_object()) {
+    in_schema.insert(std::string(name.text()));
+  }
+  for (const char* no_option : {"format", "version", "run", "thresholds", "script"}) {
+    EXPECT_EQ(in_schema.erase(no_option), 1u) << no_option;
+  }
+  std::set<std::string> read;
+  for (std::string name : option_names()) {
+    std::replace(name.begin(), name.end(), '-', '_');
+    read.insert(name);
+  }
+  EXPECT_EQ(in_schema, read);
 }
 
 }  // namespace

@@ -13,6 +13,7 @@ struct Settings {
   int64_t heartbeat_ms = 50;
   int64_t election_ms_min = 300;
   int64_t election_ms_max = 600;
+  std::string first_leader;           // a node's name; empty: whoever is first
   std::vector<std::string> canaries;  // flags of assay-raft
 };
 
@@ -68,8 +69,7 @@ class RaftTarget : public Target {
                  "--peer=" + endpoint(node, node.peer_port),
                  "--cluster=" + members(layout),
                  "--heartbeat-ms=" + std::to_string(settings_.heartbeat_ms),
-                 "--election-timeout-ms=" + std::to_string(settings_.election_ms_min) + "-" +
-                     std::to_string(settings_.election_ms_max),
+                 "--election-timeout-ms=" + election_timeout(node),
                  "--seed=" + std::to_string(seed_ * 64 + static_cast<uint64_t>(node.index) + 1)};
     spec.argv.insert(spec.argv.end(), settings_.canaries.begin(), settings_.canaries.end());
     return spec;
@@ -94,6 +94,16 @@ class RaftTarget : public Target {
   }
 
  private:
+  // Where one is to lead first, all others wait longer than it does.
+  std::string election_timeout(const NodeInfo& node) const {
+    const bool waits = !settings_.first_leader.empty() && settings_.first_leader != node.name;
+    const bool leads = settings_.first_leader == node.name;
+    const int64_t min = waits ? settings_.election_ms_max : settings_.election_ms_min;
+    const int64_t max = waits   ? 2 * settings_.election_ms_max
+                        : leads ? settings_.election_ms_min
+                                : settings_.election_ms_max;
+    return std::to_string(min) + "-" + std::to_string(max);
+  }
   static std::string program(const Layout& layout) { return layout.bin_dir + "/assay-raft"; }
   static std::string endpoint(const NodeInfo& node, int port) {
     return node.address + ":" + std::to_string(port);
@@ -135,6 +145,10 @@ Result<void> set(Settings& settings, const std::string& option, const std::strin
     settings.heartbeat_ms = *value;
     return {};
   }
+  if (option == "first-leader") {
+    settings.first_leader = text;
+    return {};
+  }
   const size_t dash = text.find('-');
   const auto low = number(std::string_view(text).substr(0, dash));
   const auto high =
@@ -164,7 +178,8 @@ TargetInfo raft_target() {
   TargetInfo info{.name = "raft",
                   .summary = "the bundled Raft store (assay-raft)",
                   .options = {{"heartbeat-ms", "50", "between a leader's heartbeats"},
-                              {"election-timeout-ms", "300-600", "drawn from, by each node"}},
+                              {"election-timeout-ms", "300-600", "drawn from, by each node"},
+                              {"first-leader", "", "the node that is to lead at the start: n1"}},
                   .make = make};
   for (const Canary& canary : kCanaries)
     info.options.push_back({canary.option, "false", canary.summary, true});

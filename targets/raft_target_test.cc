@@ -126,5 +126,15 @@ TEST(RaftTarget, LinesOfABrokenServerAreFindings) {
     EXPECT_EQ((*target)->log_finding(line), finding) << line;
 }
 
+TEST(RaftTarget, AllOthersWaitLongerThanTheFirstLeader) {
+  const auto target = made_with("first-leader", "n2");
+  ASSERT_TRUE(target.ok());
+  const Layout layout = layout_of(3);
+  const auto longest = understood(**target, layout, 1).election_ms_max;
+  for (const int other : {0, 2}) {
+    EXPECT_GT(understood(**target, layout, other).election_ms_min, longest);
+  }
+}
+
 }  // namespace
 }  // namespace assay

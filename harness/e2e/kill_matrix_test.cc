@@ -61,7 +61,7 @@ pid_t find_role(const std::string& role, pid_t launcher) {
     }
     return pid_t{-1};
   };
-  const pid_t init = child_of(launcher, "assay");
+  const pid_t init = child_of(launcher, "assay-init");
   if (role == "init" || init < 0) return init;
   const pid_t driver = child_of(init, "assay");
   if (role == "driver" || driver < 0) return driver;

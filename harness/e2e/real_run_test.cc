@@ -94,8 +94,8 @@ TEST_F(RealRun, WorksForAnOrdinaryUserWithBinariesInAFolderOfItsOwn) {
 }
 
 TEST_F(RealRun, OnTheHostsNetworkThereArePausesAndKills) {
-  const Ended ended =
-      run_json({"--net", "host", "--time-limit", "8s", "--seed", "1", "--nodes", "3"});
+  const Ended ended = run_json({"--net", "host", "--time-limit", "14s", "--fault-duration", "2s",
+                                "--seed", "1", "--nodes", "3"});
   EXPECT_EQ(ended.code, 0) << ended.out << ended.err;
   EXPECT_TRUE(ended.json()["faults"]["partition"].is_null());
   expect_nothing_left();
@@ -143,10 +143,11 @@ INSTANTIATE_TEST_SUITE_P(All, CanariesAtRest,
                          });
 
 TEST_P(CanariesAtRest, AreRightForOneClientWithoutFaults) {
-  // One worker on one node: with a single member that is the leader.
-  const Ended ended = run_json({"--set", "raft." + std::string(GetParam()) + "=true", "--nemesis",
-                                "none", "--concurrency", "1", "--nodes", "1", "--rate", "200",
-                                "--time-limit", "4s", "--seed", "1"});
+  // The one worker is on n1.
+  const Ended ended =
+      run_json({"--set", "raft." + std::string(GetParam()) + "=true", "--nemesis", "none",
+                "--concurrency", "1", "--nodes", "3", "--set", "raft.first-leader=n1", "--rate",
+                "200", "--time-limit", "4s", "--seed", "1"});
   EXPECT_EQ(ended.code, 0) << ended.out << ended.err;
 }
 
@@ -227,11 +228,6 @@ TEST_F(RealRun, AStoreThatDiesAtItsStartIsTheSetUpsFailure) {
 }
 
 TEST_F(RealRun, APortInUseIsNamed) {
-  const Ended probe = run_json({"--net", "host", "--base-port", "1", "--nodes", "1", "--time-limit",
-                                "2s", "--nemesis", "none"});
-  if (::getuid() != 0) {
-    EXPECT_EQ(probe.code, 255);
-  }
   Program holder(in_scratch({"run", "--net", "host", "--base-port", "24680", "--nodes", "1",
                              "--time-limit", "30s", "--nemesis", "none"}));
   ASSERT_TRUE(eventually(
@@ -246,6 +242,17 @@ TEST_F(RealRun, APortInUseIsNamed) {
   EXPECT_NE(ended.err.find("24680 is in use"), std::string::npos) << ended.err;
   holder.signal(SIGTERM);
   holder.wait(seconds(20));
+}
+
+TEST_F(RealRun, OfTwoRunsThatStartTogetherOneGetsThePorts) {
+  const std::vector<std::string> arguments{
+      "run",          "--net", "host",      "--base-port", "24780",  "--nodes", "1",
+      "--time-limit", "2s",    "--nemesis", "none",        "--seed", "1"};
+  Program one(in_scratch(arguments)), two(in_scratch(arguments));
+  const Ended first = one.wait(), second = two.wait();
+  EXPECT_EQ(std::min(first.code, second.code), 0) << first.err << second.err;
+  EXPECT_EQ(std::max(first.code, second.code), 255) << first.out << second.out;
+  EXPECT_NE((first.err + second.err).find("is in use"), std::string::npos);
 }
 
 TEST_F(RealRun, AFullDiskForTheRunFolderIsTheEnvironmentsFailure) {

@@ -3,8 +3,10 @@
 #include <arpa/inet.h>
 #include <netinet/in.h>
 #include <sys/socket.h>
+#include <sys/un.h>
 #include <unistd.h>
 
+#include <cstddef>
 #include <filesystem>
 
 #include "harness/run/real_loop.h"
@@ -37,11 +39,27 @@ bool is_free(int port) {
   return free;
 }
 
+// A port is ours for the life of this process among all runs of this network, between the look at
+// it and the start of the daemon that listens on it: else two runs that start together could talk
+// to each other's stores. The name of an abstract socket has one holder, whoever the users are.
+bool reserve(int port) {
+  const int fd = ::socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+  if (fd < 0) return false;
+  sockaddr_un name{};
+  name.sun_family = AF_UNIX;
+  const std::string text = "assay-port-" + std::to_string(port);
+  text.copy(name.sun_path + 1, sizeof name.sun_path - 1);
+  const auto size = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + 1 + text.size());
+  if (::bind(fd, reinterpret_cast<const sockaddr*>(&name), size) == 0) return true;  // fd stays
+  ::close(fd);
+  return false;
+}
+
 // The first of `count` consecutive ports that are free.
 Result<int> free_ports(int count, std::optional<int> wanted) {
   const auto in_use = [count](int base) {
     for (int port = base; port < base + count; ++port) {
-      if (!is_free(port)) return port;
+      if (!is_free(port) || !reserve(port)) return port;
     }
     return 0;
   };

@@ -206,7 +206,8 @@ Evidence evidence_of(const Verdict& verdict, const Digest& digest, const RunInfo
   if (evidence.missing.empty() && word != Word::kValid && word != Word::kInvalid) {
     gather_reasons(verdict, word, evidence.missing);
   }
-  if (evidence.remedies.empty()) evidence.remedies = usual_remedies(word);
+  // What failed says itself what would help.
+  if (evidence.remedies.empty() && info.failure.empty()) evidence.remedies = usual_remedies(word);
   return evidence;
 }
 
