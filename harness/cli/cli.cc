@@ -103,9 +103,10 @@ void add_voice(CLI::App& app, Voice& voice, bool& quiet, bool& verbose, bool& no
   app.add_flag("--no-color", no_color, "no colour on a terminal");
 }
 
+// As it is typed, wherever the program lies.
 std::string joined(int argc, char** argv) {
-  std::string line;
-  for (int i = 0; i < argc; ++i) line += (i ? " " : "") + std::string(argv[i]);
+  std::string line = "assay";
+  for (int i = 1; i < argc; ++i) line += " " + std::string(argv[i]);
   return line;
 }
 
@@ -285,13 +286,25 @@ class Cli {
     shell->add_option("NODE", shell_.node, "such as n1")->required();
     shell->add_option("CMD", shell_.command, "instead of a shell, after --");
     CLI::App* explain = define("explain", "what a verdict, an exit code or an option means",
-                               [this] { return explain_verb(topic_); });
-    explain->add_option("TOPIC", topic_, "a word, or a run")->required();
+                               [this] { return explain_topic(); });
+    explain->add_option("TOPIC", topic_,
+                        "a word, an option's name, or a run (default: the topics)");
     CLI::App* schema = define("schema", "the JSON Schema of a file that Assay writes",
                               [this] { return schema_verb(topic_); });
     schema->add_option("NAME", topic_, "spec, verdict, index, history-header or history-line")
         ->required();
     define("version", "this program's version", [] { return version_verb(); });
+  }
+
+  // An option's meaning is what the help says of it.
+  int explain_topic() {
+    std::string said;
+    for (const CLI::App* sub : app_.get_subcommands([](const CLI::App*) { return true; })) {
+      const CLI::Option* option = sub->get_option_no_throw("--" + topic_);
+      if (topic_.empty() || !option) continue;
+      said += "assay " + sub->get_name() + " --" + topic_ + ": " + option->get_description() + "\n";
+    }
+    return explain_verb(topic_, said);
   }
 
   int argc_;

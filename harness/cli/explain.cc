@@ -101,9 +101,19 @@ int explain_run(const RunFolder& folder) {
   return kExitValid;
 }
 
+std::string topic_names(const char* between) {
+  std::string names;
+  for (const Topic& t : kTopics) names += (names.empty() ? "" : between) + std::string(t.name);
+  return names;
+}
+
 }  // namespace
 
-int explain_verb(const std::string& topic) {
+int explain_verb(const std::string& topic, const std::string& as_option) {
+  if (topic.empty()) {
+    std::printf("%s\nan option's name such as rate, or a run folder\n", topic_names("\n").c_str());
+    return kExitValid;
+  }
   std::string name = topic;
   std::transform(name.begin(), name.end(), name.begin(),
                  [](unsigned char c) { return std::tolower(c); });
@@ -111,11 +121,14 @@ int explain_verb(const std::string& topic) {
     std::printf("%s\n", std::string(found->text).c_str());
     return kExitValid;
   }
+  if (!as_option.empty()) {
+    std::printf("%s", as_option.c_str());
+    return kExitValid;
+  }
   if (auto folder = RunFolder::open(topic, std::string(kDefaultRuns))) return explain_run(*folder);
-  std::string known;
-  for (const Topic& t : kTopics) known += (known.empty() ? "" : ", ") + std::string(t.name);
   return fail(input_error("nothing is known about \"" + topic +
-                          "\": expected a run folder, or one of " + known));
+                          "\": expected a run folder, an option's name, or one of " +
+                          topic_names(", ")));
 }
 
 }  // namespace assay

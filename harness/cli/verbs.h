@@ -76,7 +76,9 @@ struct ShellArgs {
 };
 int shell_verb(const ShellArgs& args);
 
-int explain_verb(const std::string& topic);
+// Of a word, else of an option (what the help says of it, empty where there is none), else of a
+// run; without a topic: which there are.
+int explain_verb(const std::string& topic, const std::string& as_option);
 int schema_verb(const std::string& name);
 int version_verb();
 

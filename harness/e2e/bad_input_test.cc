@@ -60,7 +60,7 @@ TEST_F(BadInput, OnTheCommandLine) {
                  {"h.jsonl"});
   expect_refused({"list", "stars"}, {"stars"});
   expect_refused({"schema", "poem"}, {"poem", "verdict"});
-  expect_refused({"explain", "love"}, {"love", "exit-codes"});
+  expect_refused({"explain", "love"}, {"love", "exit-codes", "option"});
   expect_refused({"report", "nowhere"}, {"nowhere"});
   expect_refused({"rerun", "nowhere"}, {"nowhere"});
   expect_refused({"shell", "nowhere", "n1"}, {"nowhere"});

@@ -21,8 +21,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr uid_t kNobody = 65534;
-
 int64_t number_from(const char* variable, int64_t fallback) {
   const char* text = std::getenv(variable);
   return text ? std::atoll(text) : fallback;

@@ -59,6 +59,8 @@ Ended run(const Launch& launch, std::chrono::seconds limit = std::chrono::second
 Launch assay(std::vector<std::string> arguments);
 std::string bin_dir();  // the folder of this very program
 
+constexpr uid_t kNobody = 65534;  // an ordinary user, on every machine
+
 // Processes whose environment carries ASSAY_RUN=<run>.
 std::vector<pid_t> processes_of_run(const std::string& run);
 // True as soon as the condition holds; false when it does not within the limit.

@@ -16,8 +16,6 @@ namespace {
 namespace fs = std::filesystem;
 using std::chrono::seconds;
 
-constexpr uid_t kNobody = 65534;
-
 class RealRun : public testing::Test {
  protected:
   Launch in_scratch(std::vector<std::string> arguments) const {

@@ -115,7 +115,9 @@ TEST_F(RunnerTest, AWorkerRunsOneOperationAtATimeOnItsNode) {
   for (size_t i = 0; i < history.size(); ++i) {
     const Operation op = history[i];
     const auto found = last_return.find(op.process().id);
-    if (found != last_return.end()) EXPECT_LT(found->second, op.invoke_position());
+    if (found != last_return.end()) {
+      EXPECT_LT(found->second, op.invoke_position());
+    }
     last_return[op.process().id] = op.return_position();
     EXPECT_EQ(op.node(), Symbol("n" + std::to_string(op.process().id % 3 + 1)));
   }
