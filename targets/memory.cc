@@ -38,8 +38,9 @@ class Store {
   Op apply(const Op& op) {
     Cell& cell = cells_[op.key];
     if (op.f == f::read) return read(op, cell);
-    if (op.f == f::write) return change(complete(op, OpType::kOk), cell, op.value);
-    return cas(op, cell);
+    const bool writes = op.f == f::write;
+    if (writes && op.expected.none()) return change(complete(op, OpType::kOk), cell, op.value);
+    return compared(op, cell, writes ? op.value : op.value.as_array()[1]);
   }
 
  private:
@@ -68,13 +69,13 @@ class Store {
     return answer(std::move(done), revision_);
   }
 
-  Op cas(const Op& op, Cell& cell) {
-    const Value::Array& pair = op.value.as_array();
+  // A change that is made only where the guard, or else the old value of a cas, is the key's.
+  Op compared(const Op& op, Cell& cell, const Value& next) {
     const bool guarded = !op.expected.none();
-    const bool matches =
-        guarded ? op.expected == Token(cell.now.revision) : cell.now.value == pair[0];
-    if (matches || strikes(settings_.blind_cas)) {
-      return change(complete(op, OpType::kOk), cell, pair[1]);
+    const bool matches = guarded ? op.expected == Token(cell.now.revision)
+                                 : cell.now.value == op.value.as_array()[0];
+    if (matches || (op.f == f::cas && strikes(settings_.blind_cas))) {
+      return change(complete(op, OpType::kOk), cell, next);
     }
     const Token current(cell.now.revision);
     Op done = complete(op, OpType::kFail,
