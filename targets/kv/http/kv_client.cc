@@ -1,5 +1,6 @@
 #include "targets/kv/http/kv_client.h"
 
+#include <boost/asio/post.hpp>
 #include <optional>
 
 #include "checkers/history/history_io.h"
@@ -41,13 +42,21 @@ std::string put_body(const Op& op, const Value& value) {
   return out += '}';
 }
 
+bool guarded(const Op& op) { return op.f != f::read && !op.expected.none(); }
+
+// Null: the key is absent afterwards.
+Value new_value_of(const Op& op) {
+  if (op.f == f::delete_) return {};
+  return op.f == f::cas ? op.value.as_array()[1] : op.value;
+}
+
 std::string txn_body(const Op& op) {
-  const Value& old_value = op.value.as_array()[0];
-  const Value& new_value = op.value.as_array()[1];
+  const Value new_value = new_value_of(op);
   std::string out = R"({"compare":[)" + with_key(op);
-  if (op.expected.is_number()) {
+  if (guarded(op)) {
+    ASSAY_CHECK(op.expected.is_number(), "guard %s", op.expected.to_value().to_json().c_str());
     out += R"(,"target":"MOD","mod_revision":")" + std::to_string(op.expected.number()) + '"';
-  } else if (old_value.is_null()) {
+  } else if (const Value& old_value = op.value.as_array()[0]; old_value.is_null()) {
     out += R"(,"target":"CREATE","create_revision":"0")";
   } else {
     out += R"(,"target":"VALUE",)";
@@ -127,28 +136,26 @@ Op read_completion(const Op& op, const JsonNode& answer) {
   return done;
 }
 
-Op change_completion(const Op& op, const JsonNode& answer, bool deletes) {
+Op change_completion(const Op& op, const JsonNode& answer) {
   const auto at = revision_of(answer);
   if (!at) return malformed(op);
   Op done = complete(op, OpType::kOk);
-  done.revision = Token(deletes ? 0 : *at);
+  done.revision = Token(new_value_of(op).is_null() ? 0 : *at);
   done.at = Token(*at);
   return done;
 }
 
-Op cas_completion(const Op& op, const JsonNode& answer) {
+Op txn_completion(const Op& op, const JsonNode& answer) {
   const JsonNode* succeeded = answer.find("succeeded");
-  if (succeeded != nullptr && succeeded->truth) {
-    return change_completion(op, answer, op.value.as_array()[1].is_null());
-  }
+  if (succeeded != nullptr && succeeded->truth) return change_completion(op, answer);
   const auto at = revision_of(answer);
   const JsonNode* responses = answer.find("responses");
   if (!at || responses == nullptr || responses->children.empty()) return malformed(op);
   const JsonNode* range = responses->children[0].find("response_range");
   const auto found = range == nullptr ? std::nullopt : found_in(*range);
   if (!found) return malformed(op);
-  Op done = op.expected.none() ? failed(op, "mismatch", "the value is another")
-                               : failed(op, "conflict", "the key has changed");
+  Op done = guarded(op) ? failed(op, "conflict", "the key has changed")
+                        : failed(op, "mismatch", "the value is another");
   done.error->current = Token(found->mod_revision);
   done.at = Token(*at);
   return done;
@@ -156,8 +163,8 @@ Op cas_completion(const Op& op, const JsonNode& answer) {
 
 Op done_completion(const Op& op, const JsonNode& answer) {
   if (op.f == f::read) return read_completion(op, answer);
-  if (op.f == f::cas) return cas_completion(op, answer);
-  return change_completion(op, answer, op.f == f::delete_ || op.value.is_null());
+  if (op.f == f::cas || guarded(op)) return txn_completion(op, answer);
+  return change_completion(op, answer);
 }
 
 // Statuses with which an HTTP layer turns a request away before the store has seen it.
@@ -182,9 +189,16 @@ Op error_completion(const Op& op, int status, const JsonNode* answer) {
 class KvClient : public Client {
  public:
   KvClient(boost::asio::io_context& context, const NodeInfo& node, KvClientOptions options)
-      : http_(context, node.address, node.client_port), options_(options) {}
+      : context_(context), http_(context, node.address, node.client_port), options_(options) {}
 
   void invoke(const Op& op, std::function<void(Op)> done) override {
+    if (auto refusal = kv_refusal_of(op)) {
+      boost::asio::post(context_,
+                        [done = std::move(done), refusal = std::move(*refusal)]() mutable {
+                          done(std::move(refusal));
+                        });
+      return;
+    }
     const KvCall call = kv_call_of(op, options_);
     http_.request("POST", call.target, call.body, [op, done = std::move(done)](HttpReply reply) {
       done(kv_completion_of(op, std::move(reply)));
@@ -192,6 +206,7 @@ class KvClient : public Client {
   }
 
  private:
+  boost::asio::io_context& context_;
   HttpClient http_;
   const KvClientOptions options_;
 };
@@ -236,9 +251,16 @@ void ask(Loop& loop, const NodeInfo& node, std::string_view target, Callback<Val
 
 }  // namespace
 
+std::optional<Op> kv_refusal_of(const Op& op) {
+  if (!guarded(op) || op.expected.is_number()) return std::nullopt;
+  return failed(
+      op, "invalid",
+      "a guard of this store is a number, and this is " + op.expected.to_value().to_json());
+}
+
 KvCall kv_call_of(const Op& op, const KvClientOptions& options) {
   if (op.f == f::read) return {"/v3/kv/range", range_body(op, options)};
-  if (op.f == f::cas) return {"/v3/kv/txn", txn_body(op)};
+  if (op.f == f::cas || guarded(op)) return {"/v3/kv/txn", txn_body(op)};
   if (op.f == f::delete_) return {"/v3/kv/deleterange", with_key(op) + '}'};
   ASSAY_CHECK(op.f == f::write, "operation %s", std::string(op.f.text()).c_str());
   if (op.value.is_null()) return {"/v3/kv/deleterange", with_key(op) + '}'};

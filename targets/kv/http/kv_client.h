@@ -2,12 +2,14 @@
 // observers ask such a store.
 //
 // A value is stored as its JSON text; null is stored as absence (writing it deletes). Operations:
-// read, write, delete, and cas, which compares the key's mod_revision with op.expected where that
-// is given (0: absent) and the stored text with the old value otherwise. A completion carries the
-// key's revision (0: absent) and, as `at`, the store's. Nothing is ever sent twice.
+// read, write, delete, and cas. A change with op.expected (a number; 0: absent) happens only where
+// that is the key's mod_revision; a cas without it compares the stored text with the old value. A
+// completion carries the key's revision (0: absent) and, as `at`, the store's. Nothing is ever sent
+// twice.
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "targets/kv/http/http_client.h"
@@ -36,7 +38,11 @@ struct KvCall {
   std::string_view target;
   std::string body;
 };
-// What is sent for an operation. An operation that is not served aborts: a plan never has one.
+// The completion of an operation that cannot be sent: its guard is no number. Else none.
+std::optional<Op> kv_refusal_of(const Op& op);
+
+// What is sent for an operation without refusal. One that is not served aborts: a plan never has
+// one.
 KvCall kv_call_of(const Op& op, const KvClientOptions& options);
 
 // What became of it: the one place that decides between ok, fail and info. fail only if nothing

@@ -25,11 +25,11 @@ Op op_of(Symbol f, Value value, Token expected = {}) {
   return op;
 }
 Op read() { return op_of(f::read, {}); }
-Op write(Value value) { return op_of(f::write, std::move(value)); }
+Op write(Value value, Token expected = {}) { return op_of(f::write, std::move(value), expected); }
 Op cas(Value old_value, Value new_value, Token expected = {}) {
   return op_of(f::cas, Value::pair(std::move(old_value), std::move(new_value)), expected);
 }
-Op del() { return op_of(f::delete_, {}); }
+Op del(Token expected = {}) { return op_of(f::delete_, {}, expected); }
 
 // --- What became of an operation -----------------------------------------------------------------
 
@@ -211,6 +211,26 @@ TEST_F(KvOps, GuardedCasComparesTheToken) {
   expect_state(5, 3);
 }
 
+TEST_F(KvOps, AGuardedWriteOrDeleteThatDoesNotMatchChangesNothing) {
+  EXPECT_EQ(run(write(1, Token(0))).type, OpType::kOk);
+  for (const Op& op : {write(7, Token(0)), write(Value(), Token(9)), del(Token(0))}) {
+    const Op conflict = run(op);
+    ASSERT_EQ(conflict.type, OpType::kFail);
+    EXPECT_EQ(conflict.error->cls.text(), "conflict");
+    EXPECT_EQ(conflict.error->current, Token(2));
+    EXPECT_EQ(conflict.at, Token(2));
+    expect_state(1, 2);
+  }
+  const Op written = run(write(5, Token(2)));
+  EXPECT_EQ(written.type, OpType::kOk);
+  EXPECT_EQ(written.revision, Token(3));
+  expect_state(5, 3);
+  const Op deleted = run(del(Token(3)));
+  EXPECT_EQ(deleted.type, OpType::kOk);
+  EXPECT_EQ(deleted.revision, Token(0));
+  expect_state(Value(), 0);
+}
+
 TEST_F(KvOps, AConflictWithNothingHasTokenZero) {
   run(write(1));
   run(del());
@@ -281,6 +301,28 @@ TEST_F(KvClientTest, InvokesOverHttp) {
   ASSERT_TRUE(loop_.run_until([&] { return done.has_value(); }));
   EXPECT_EQ(done->type, OpType::kFail);
   EXPECT_EQ(done->error->cls.text(), "refused");
+}
+
+TEST_F(KvClientTest, AGuardThatIsNoNumberIsNeverSent) {
+  kv::FrontedService store;
+  int requests = 0;
+  serve([&](const HttpRequest& request, Responder respond) {
+    ++requests;
+    respond(store.answer(request));
+  });
+  const auto client = make_kv_client(loop_, node_, {});
+  const Token abc{Symbol("abc")};
+  // The value alone would match: nothing is there.
+  for (const Op& op : {cas(Value(), 1, abc), write(1, abc), del(abc)}) {
+    std::optional<Op> done;
+    client->invoke(op, [&](Op completion) { done = std::move(completion); });
+    EXPECT_FALSE(done) << "from within invoke";
+    ASSERT_TRUE(loop_.run_until([&] { return done.has_value(); }));
+    EXPECT_EQ(done->type, OpType::kFail);
+    ASSERT_TRUE(done->error);
+    EXPECT_EQ(done->error->cls.text(), "invalid");
+  }
+  EXPECT_EQ(requests, 0);
 }
 
 TEST_F(KvClientTest, VirtualTimeHasNoSockets) {
