@@ -2,7 +2,8 @@
 // nodes is verified, and after the final heal on every node. Never a verdict on safety.
 //
 //   gaps      in no span in which a majority stands does it take longer than `gap_ms_max`
-//             (threshold, default 5,000) until an operation is ok, while some are waiting
+//             (threshold, default 5,000) until an operation is ok, while some are waiting for the
+//             nodes of that majority: who asks a node that is cut off may wait for ever
 //   before    operations before the first fault, and none ok: blocked
 //   heal      operations after the last heal, and none ok: blocked
 //   final     a node whose final operations are not ok, tried for 5 s: blocked
@@ -37,12 +38,17 @@ struct Load {
     for (size_t id = 0; id < history.size(); ++id) {
       const Operation operation = history[id];
       if (operation.invoke_time().count < 0) continue;
+      Asked& on = asked[operation.node()];
+      on.invoked.push_back(operation.invoke_time());
       invoked.push_back(operation.invoke_time());
-      if (operation.return_position() != kOpen) ended.push_back(operation.return_time());
+      if (operation.return_position() != kOpen) on.ended.push_back(operation.return_time());
       if (operation.type() == OpType::kOk) ok.push_back(operation.return_time());
     }
+    for (auto& [node, on] : asked) {
+      std::sort(on.invoked.begin(), on.invoked.end());
+      std::sort(on.ended.begin(), on.ended.end());
+    }
     std::sort(invoked.begin(), invoked.end());
-    std::sort(ended.begin(), ended.end());
     std::sort(ok.begin(), ok.end());
   }
   static size_t count(const std::vector<Nanos>& times, Nanos from, Nanos to) {
@@ -54,17 +60,32 @@ struct Load {
     return at == ok.end() ? std::nullopt : std::optional(*at);
   }
 
-  // From when on somebody waits, at `from` or later.
-  Nanos waiting_since(Nanos from) const {
-    const auto next = std::upper_bound(invoked.begin(), invoked.end(), from);
-    const auto begun = next - invoked.begin();
-    const auto over = std::upper_bound(ended.begin(), ended.end(), from) - ended.begin();
-    if (begun > over) return from;
-    return next == invoked.end() ? kNever : *next;
+  struct Asked {
+    std::vector<Nanos> invoked;
+    std::vector<Nanos> ended;  // however
+    Nanos waiting_since(Nanos from) const {
+      const auto next = std::upper_bound(invoked.begin(), invoked.end(), from);
+      const auto begun = next - invoked.begin();
+      const auto over = std::upper_bound(ended.begin(), ended.end(), from) - ended.begin();
+      if (begun > over) return from;
+      return next == invoked.end() ? kNever : *next;
+    }
+  };
+  // From when on somebody waits for one of `nodes`, or for a node that nobody named, at `from` or
+  // later.
+  Nanos waiting_since(Nanos from, const std::vector<Symbol>& nodes) const {
+    Nanos since = kNever;
+    const auto consider = [&](Symbol node) {
+      const auto on = asked.find(node);
+      if (on != asked.end()) since = std::min(since, on->second.waiting_since(from));
+    };
+    consider({});
+    for (Symbol node : nodes) consider(node);
+    return since;
   }
 
+  std::map<Symbol, Asked> asked;  // by node
   std::vector<Nanos> invoked;
-  std::vector<Nanos> ended;  // however
   std::vector<Nanos> ok;
 };
 
@@ -131,7 +152,7 @@ class Progression {
     for (const MajoritySpan& span : majority_spans(header_, faults_, history_.end_time())) {
       Nanos last = span.begin;
       auto consider = [&](Nanos until) {
-        const Gap gap{load_.waiting_since(last), until};
+        const Gap gap{load_.waiting_since(last, span.members), until};
         last = until;
         if (gap.begin >= gap.end) return;  // nobody waited: nothing was due
         if (!longest || gap.length() > longest->length()) longest = gap;

@@ -50,6 +50,21 @@ TEST(Availability, ALongGapWhileAMajorityStandsIsBlocked) {
   EXPECT_THAT(verdict.counts, Contains(Pair("longest gap ms", 9010)));
 }
 
+TEST(Availability, OnlyWhoAsksTheMajorityIsOwedAnAnswer) {
+  const std::string one_cut = R"({"victims":["n3"],"cut":[["n1","n3"],["n3","n1"],["n2","n3"],)"
+                              R"(["n3","n2"]],"installed":true,"bit":true})";
+  const auto word = [&](const std::string& node) {
+    Script script;
+    script.load(100, 100, 50, kNodes)
+        .fault("partition", 5200, 15'000, one_cut)
+        .op(6000, 14'000, "read", node, "info")
+        .load(15'100, 100, 20, kNodes);
+    return judge(script).word();
+  };
+  EXPECT_EQ(word("n3"), Word::kValid);
+  EXPECT_EQ(word("n1"), Word::kBlocked);
+}
+
 TEST(Availability, WithoutAMajorityNothingIsDue) {
   Script script;
   script.load(100, 100, 50, kNodes)
