@@ -53,14 +53,49 @@ FaultInterval started(std::string_view kind, const NemesisOp& op) {
   return fault;
 }
 
-void stopped(FaultInterval& fault, const NemesisOp& op) {
-  fault.end = op.invocation.time;
+bool contains(const std::vector<Symbol>& nodes, Symbol node) {
+  return std::find(nodes.begin(), nodes.end(), node) != nodes.end();
+}
+
+// The nodes that a stop is for; none where it is for all.
+std::vector<Symbol> named_nodes(const Value& asked) {
+  std::vector<Symbol> nodes;
+  if (const Symbol node = text_of(asked["node"]); !node.empty()) nodes.push_back(node);
+  if (asked["victims"].is_array()) {
+    for (const Value& node : asked["victims"].as_array()) nodes.push_back(text_of(node));
+  }
+  return nodes;
+}
+
+// `named`: the nodes that the stop is for; none where it is for all.
+void stopped(FaultInterval& fault, const NemesisOp& op, const std::vector<Symbol>& named) {
+  std::vector<Symbol> back;
+  bool closes = true;
+  if (!named.empty()) {
+    if (!fault.completed) return;  // nobody knows its victims
+    for (Symbol victim : fault.victims) {
+      if (fault.healed_at_of(victim) != kNever) continue;
+      if (contains(named, victim)) {
+        back.push_back(victim);
+      } else {
+        closes = false;
+      }
+    }
+    if (back.empty() && !fault.victims.empty()) return;  // it is not about this fault
+  }
+  if (closes) fault.end = op.invocation.time;
   if (op.return_position == kOpen) return;
   const Value& value = op.completion.value;
-  fault.healed = value.bool_or("healed", false);
+  const bool healed = value.bool_or("healed", false);
   fault.bit |= value.bool_or("bit", false);
   add_evidence(fault.evidence, value.text_or("error", ""));
-  if (fault.healed) fault.healed_at = op.completion.time;
+  if (!healed) return;
+  if (closes) {
+    fault.healed = true;
+    fault.healed_at = op.completion.time;
+  } else {
+    for (Symbol victim : back) fault.back.emplace_back(victim, op.completion.time);
+  }
 }
 
 Symbol node_of(const Observation& observation) {
@@ -112,6 +147,13 @@ std::string_view stopped_fault(Symbol f) { return after_prefix(f, kStop); }
 Symbol start_of(std::string_view kind) { return Symbol(std::string(kStart) + std::string(kind)); }
 Symbol stop_of(std::string_view kind) { return Symbol(std::string(kStop) + std::string(kind)); }
 
+Nanos FaultInterval::healed_at_of(Symbol victim) const {
+  for (const auto& [node, at] : back) {
+    if (node == victim) return at;
+  }
+  return healed_at;
+}
+
 std::vector<FaultInterval> fault_intervals(const History& history) {
   std::vector<FaultInterval> faults;
   std::map<std::string, std::vector<size_t>, std::less<>> in_force;
@@ -121,7 +163,8 @@ std::vector<FaultInterval> fault_intervals(const History& history) {
       faults.push_back(started(kind, op));
     } else if (const auto ended = stopped_fault(op.invocation.f); !ended.empty()) {
       std::vector<size_t>& open = in_force[std::string(ended)];
-      for (size_t i : open) stopped(faults[i], op);
+      const std::vector<Symbol> named = named_nodes(op.invocation.value);
+      for (size_t i : open) stopped(faults[i], op, named);
       // What could not be healed stays in force for the next stop.
       std::erase_if(open, [&](size_t i) { return faults[i].healed; });
     }
@@ -267,7 +310,8 @@ std::vector<Symbol> connected_majority(const HistoryHeader& header,
     if (fault.cut.empty()) {
       for (Symbol victim : fault.victims) {
         const auto at = index.find(victim);
-        if (at != index.end()) live &= ~(uint64_t{1} << at->second);
+        if (at != index.end() && fault.healed_at_of(victim) >= from)
+          live &= ~(uint64_t{1} << at->second);
       }
     }
     for (const auto& [sender, receiver] : fault.cut) {
@@ -292,6 +336,9 @@ std::vector<MajoritySpan> majority_spans(const HistoryHeader& header,
   for (const FaultInterval& fault : faults) {
     if (fault.asked < end) bounds.insert(fault.asked);
     if (fault.healed_at < end) bounds.insert(fault.healed_at);
+    for (const auto& [node, at] : fault.back) {
+      if (at < end) bounds.insert(at);
+    }
   }
   std::vector<MajoritySpan> spans;
   for (auto at = bounds.begin(); std::next(at) != bounds.end(); ++at) {

@@ -5,6 +5,8 @@
 // `stop-K`, each an invocation and a completion under process "nemesis", both of type info, paired
 // by f. A start that found nothing to do, and a stop with nothing in force, complete as well.
 //   invocation value   {"shape": "halves"}                        what was asked
+//                      {"node"} or {"victims": [node …]}          of a stop: heals these alone;
+//                                                                 without it all of the kind
 //   completion value   {"shape", "victims": [node …], "cut": [[from, to] …] (directed),
 //                       "installed": bool, "bit": bool, "healed": bool (of a stop),
 //                       "evidence": "text for people", "error": "why not"}
@@ -62,7 +64,11 @@ struct FaultInterval {
   Nanos asked;               // invocation of the start
   Nanos begin = kNever;      // certain: completion of the start
   Nanos end = kNever;        // certain: invocation of the stop; kNever when never healed
-  Nanos healed_at = kNever;  // completion of the stop
+  Nanos healed_at = kNever;  // completion of the stop: of the last, where victims had their own
+  // Victims that were healed before the others: the completion of their stop.
+  std::vector<std::pair<Symbol, Nanos>> back;
+  // From when on it no longer holds this victim; healed_at unless it was back earlier.
+  Nanos healed_at_of(Symbol victim) const;
 };
 std::vector<FaultInterval> fault_intervals(const History& history);
 
@@ -142,7 +148,8 @@ std::vector<HostStall> host_stalls(const History& history, Nanos longer_than);
 
 // Nodes that stand in a clique of mutual, live, unpaused links of more than half of all nodes
 // during all of [from, to], in the header's order; empty when there is none. Conservative: a fault
-// counts from its asking to the completion of its heal, and one without completion may be anything.
+// counts from its asking to the completion of its heal (of a killed or paused node: its own heal),
+// and one without completion may be anything.
 std::vector<Symbol> connected_majority(const HistoryHeader& header,
                                        const std::vector<FaultInterval>& faults, Nanos from,
                                        Nanos to);

@@ -71,6 +71,31 @@ TEST(FaultIntervals, KindsOverlapAndAFailedStopLeavesItInForce) {
   EXPECT_EQ(faults[1].healed_at, seconds(8));
 }
 
+TEST(FaultIntervals, AStopThatNamesANodeHealsThatNodeAlone) {
+  const History history = history_of(R"(
+    nemesis info start-kill {"node":"n1"} time=1s
+    nemesis info start-kill {"victims":["n1"],"installed":true,"bit":true} time=2s
+    nemesis info start-kill {"node":"n2"} time=3s
+    nemesis info start-kill {"victims":["n2","n3"],"installed":true,"bit":true} time=4s
+    nemesis info stop-kill {"node":"n2"} time=5s
+    nemesis info stop-kill {"healed":true} time=6s
+    nemesis info stop-kill {"node":"n1"} time=7s
+    nemesis info stop-kill {"healed":false} time=8s
+    nemesis info stop-kill {"victims":["n3"]} time=9s
+    nemesis info stop-kill {"healed":true} time=10s
+    nemesis info stop-kill time=11s
+    nemesis info stop-kill {"healed":true} time=12s
+  )",
+                                     kFive);
+  const auto faults = fault_intervals(history);
+  ASSERT_THAT(faults, SizeIs(2));
+  EXPECT_EQ(faults[0].healed_at, seconds(12));
+  EXPECT_EQ(faults[1].end, seconds(9));
+  EXPECT_EQ(faults[1].healed_at, seconds(10));
+  EXPECT_EQ(faults[1].healed_at_of(Symbol("n2")), seconds(6));
+  EXPECT_EQ(faults[1].healed_at_of(Symbol("n3")), seconds(10));
+}
+
 TEST(FaultIntervals, WithoutCompletionNothingIsCertain) {
   const History history = history_of("nemesis info start-kill {\"shape\":\"one\"} time=1s", kFive);
   const auto faults = fault_intervals(history);
@@ -221,6 +246,23 @@ TEST(MajoritySpans, CutTheRunWhereFaultsBeginAndEnd) {
   EXPECT_EQ(spans[1].end, seconds(7));
   EXPECT_EQ(names(spans[2].members), (std::vector<std::string>{"n1", "n2", "n3", "n4"}));
   EXPECT_EQ(spans[2].end, seconds(10));
+}
+
+TEST(MajoritySpans, ANodeThatIsBackCountsAgainAndTheOthersDoNot) {
+  const History history = history_of(R"(
+    nemesis info start-kill {} time=2s
+    nemesis info start-kill {"victims":["n1","n2","n3"],"installed":true} time=3s
+    nemesis info stop-kill {"node":"n2"} time=5s
+    nemesis info stop-kill {"healed":true} time=6s
+    observer info phase {"phase":"end"} time=10s
+  )",
+                                     kFive);
+  const auto spans = majority_spans(history.header(), fault_intervals(history), history.end_time());
+  ASSERT_THAT(spans, SizeIs(2));
+  EXPECT_EQ(spans[0].end, seconds(2));
+  EXPECT_EQ(spans[1].begin, seconds(6));
+  EXPECT_EQ(spans[1].end, seconds(10));
+  EXPECT_EQ(names(spans[1].members), (std::vector<std::string>{"n2", "n4", "n5"}));
 }
 
 }  // namespace

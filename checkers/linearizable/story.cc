@@ -393,14 +393,15 @@ class Teller {
     const FaultInterval* best = nullptr;
     for (const FaultInterval& fault : around_.faults) {
       if (!fault.completed || fault.begin > at || !touches(fault, node)) continue;
-      if (fault.healed_at != kNever && at - fault.healed_at > kRecently) continue;
-      if (best == nullptr || fault.healed_at > best->healed_at) best = &fault;
+      const Nanos healed = fault.healed_at_of(node);
+      if (healed != kNever && at - healed > kRecently) continue;
+      if (best == nullptr || healed > best->healed_at_of(node)) best = &fault;
     }
     if (best == nullptr) return;
     text += "; " + std::string(node.text()) + " had been " + state_of(*best, node);
-    text += best->healed_at > at
-                ? " since " + format_point(best->begin)
-                : " from " + format_point(best->begin) + " to " + format_point(best->healed_at);
+    const Nanos healed = best->healed_at_of(node);
+    text += healed > at ? " since " + format_point(best->begin)
+                        : " from " + format_point(best->begin) + " to " + format_point(healed);
   }
   static bool touches(const FaultInterval& fault, Symbol node) {
     if (node.empty()) return false;
