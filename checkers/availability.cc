@@ -134,8 +134,7 @@ class Progression {
     return "";
   }
   // No progress in [from, to]: blocked, unless the host was at fault.
-  void lacking(std::string what, Nanos from, Nanos to) {
-    Progress progress = Progress::kBlocked;
+  void lacking(std::string what, Nanos from, Nanos to, Progress progress = Progress::kBlocked) {
     if (const std::string stall = stalled(from, to); !stall.empty()) {
       progress = Progress::kUnknown;
       what += "; " + stall;
@@ -193,7 +192,7 @@ class Progression {
       return seen("first ok " + format_duration(*first - heal) + " after the last heal");
     }
     if (Load::count(load_.invoked, heal, history_.end_time()) == 0) return;
-    lacking("no operation was ok after the last heal", heal, history_.end_time());
+    lacking("no operation was ok after the last heal", heal, history_.end_time(), at_the_end());
   }
 
   void judge_final() {
@@ -224,7 +223,11 @@ class Progression {
       return seen("final operations ok on " + counted(nodes.size(), "node", "nodes"));
     }
     lacking(listed(silent) + " did not answer within 5 s after the recovery", since,
-            since + kFinalSpan);
+            since + kFinalSpan, at_the_end());
+  }
+  // What a run owes at its end is not owed by one that was cut short.
+  Progress at_the_end() const {
+    return ended_early(history_).empty() ? Progress::kBlocked : Progress::kUnknown;
   }
 
   const History& history_;

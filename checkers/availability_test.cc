@@ -117,6 +117,16 @@ TEST(Availability, ProgressThatWasSeenIsNotDegradedByAStall) {
   EXPECT_THAT(verdict.reason, HasSubstr("host stalled 2.3 s at 7.7 s"));  // but it is told
 }
 
+TEST(Availability, ANodeThatWasNotAskedToTheEndDoesNotBlock) {
+  Script script;
+  script.load(100, 100, 50, kNodes)
+      .observe(6'000, "phase", R"({"phase":"final"})")
+      .op(6'100, 6'200, "read", "n1", "ok", "phase=final")
+      .op(6'300, 7'300, "read", "n2", "info", "phase=final")
+      .observe(7'400, "phase", R"({"phase":"end","why":"the run was interrupted"})");
+  EXPECT_EQ(judge(script).word(), Word::kUnknown) << judge(script).reason;
+}
+
 TEST(Availability, NoProgressBeforeTheFirstFaultIsBlocked) {
   Script script;
   script.op(100, 1100, "read", "n1", "info")

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "checkers/history/vocabulary.h"
+
 namespace assay {
 
 std::string_view to_string(Safety safety) {
@@ -119,6 +121,9 @@ Result<Verdict> check_history(const History& history, const std::vector<std::str
   }
   Verdict run{.name = "run"};
   for (const Checker* checker : chosen) run.add(checker->check(history, budget));
+  if (const std::string why = ended_early(history); !why.empty()) {
+    run.add({.name = "end", .safety = Safety::kUnknown, .reason = why});
+  }
   if (run.children.empty()) {
     run.safety = Safety::kVacuous;
     run.reason = "there is nothing in this history for the checkers to judge";

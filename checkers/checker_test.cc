@@ -103,6 +103,29 @@ TEST(CheckHistory, NamesThatAreNotThereAndOperationsNotJudgedAreInputErrors) {
   EXPECT_TRUE(check_history(history, {"stats"}, Budget{}));
 }
 
+TEST(CheckHistory, ARunThatWasCutShortIsAtBestUnknown) {
+  const struct {
+    const char* end;
+    Word word;
+    const char* reason;
+  } rows[] = {
+      {R"(observer info phase {"phase":"end"})", Word::kValid, ""},
+      {R"(observer info phase {"phase":"end","why":"cut off at its deadline"})", Word::kUnknown,
+       "cut off at its deadline"},
+      {R"(observer info phase {"phase":"final"})", Word::kUnknown, "was its driver killed?"},
+  };
+  for (const auto& row : rows) {
+    const History history = history_of(R"(observer info phase {"phase":"load"})"
+                                       "\n"
+                                       "0 invoke read k\n0 ok read k null\n" +
+                                       std::string(row.end) + "\n");
+    const auto verdict = check_history(history, {"linearizable"}, Budget{});
+    ASSERT_TRUE(verdict);
+    EXPECT_EQ(verdict->word(), row.word) << row.end;
+    EXPECT_THAT(verdict->reason, HasSubstr(row.reason));
+  }
+}
+
 TEST(CheckHistory, WithNothingToJudgeIsVacuous) {
   const History history = history_of("0 invoke read k\n0 ok read k null\n");
   const auto verdict = check_history(history, {"member-agreement"}, Budget{});

@@ -168,7 +168,7 @@ std::optional<Verdict> check_convergence(const History& history,
       return verdict;
     }
   }
-  verdict.progress = Progress::kBlocked;
+  verdict.progress = ended_early(history).empty() ? Progress::kBlocked : Progress::kUnknown;
   verdict.reason = "the members did not become one after the last heal: " + why;
   const Timing timing = timing_of(history.header());
   for (const HostStall& stall : host_stalls(history, timing.election_timeout_min)) {

@@ -3,7 +3,7 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
-#include <spawn.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -11,34 +11,11 @@
 #include <cstring>
 
 #include "checkers/history/value.h"
+#include "harness/signal_flag.h"
 #include "results/json_text.h"
-
-extern char** environ;
 
 namespace assay {
 namespace {
-
-volatile sig_atomic_t interrupted = 0;
-void on_signal(int) { interrupted = 1; }
-
-// SIGINT and SIGTERM are noted while it lives; the runs hear them by themselves.
-class SignalsNoted {
- public:
-  SignalsNoted() {
-    interrupted = 0;
-    struct sigaction action {};
-    action.sa_handler = on_signal;
-    ::sigaction(SIGINT, &action, &old_[0]);
-    ::sigaction(SIGTERM, &action, &old_[1]);
-  }
-  ~SignalsNoted() {
-    ::sigaction(SIGINT, &old_[0], nullptr);
-    ::sigaction(SIGTERM, &old_[1], nullptr);
-  }
-
- private:
-  struct sigaction old_[2]{};
-};
 
 struct Child {
   std::string label;
@@ -46,6 +23,17 @@ struct Child {
   int output = -1;
   std::string text;  // of its standard output: one JSON object
 };
+
+// A run outlives its campaign by no more than its own healing, however that one ends.
+[[noreturn]] void become(char** argv, int output, pid_t parent) {
+  ::prctl(PR_SET_PDEATHSIG, SIGTERM);
+  if (::getppid() != parent) ::_exit(kExitHarness);
+  ::dup2(output, STDOUT_FILENO);
+  const int nothing = ::open("/dev/null", O_WRONLY | O_CLOEXEC);
+  ::dup2(nothing, STDERR_FILENO);
+  ::execv("/proc/self/exe", argv);
+  ::_exit(kExitHarness);
+}
 
 Result<Child> start(const Campaign::Run& run) {
   std::vector<std::string> words{"assay"};
@@ -58,18 +46,15 @@ Result<Child> start(const Campaign::Run& run) {
   int ends[2];
   if (::pipe2(ends, O_CLOEXEC) != 0)
     return environment_error(std::string("pipe: ") + std::strerror(errno));
-  posix_spawn_file_actions_t actions;
-  posix_spawn_file_actions_init(&actions);
-  posix_spawn_file_actions_adddup2(&actions, ends[1], STDOUT_FILENO);
-  posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, "/dev/null", O_WRONLY, 0);
   Child child;
   child.label = run.label;
   child.output = ends[0];
-  const int error =
-      ::posix_spawn(&child.pid, "/proc/self/exe", &actions, nullptr, argv.data(), environ);
-  posix_spawn_file_actions_destroy(&actions);
+  const pid_t parent = ::getpid();
+  child.pid = ::fork();
+  if (child.pid == 0) become(argv.data(), ends[1], parent);
+  const int error = errno;
   ::close(ends[1]);
-  if (error == 0) return child;
+  if (child.pid > 0) return child;
   ::close(ends[0]);
   return environment_error(std::string("cannot start a run: ") + std::strerror(error));
 }
@@ -114,20 +99,29 @@ class Running {
   Running(const Campaign& campaign, Console& console) : campaign_(campaign), console_(console) {}
 
   CampaignResult run() {
-    const SignalsNoted noted;
     while (true) {
       while (may_start()) begin();
       if (children_.empty()) break;
       await_output();
+      pass_interrupt_on();
     }
-    if (interrupted) result_.worst = worse(result_.worst, kExitInterrupted);
+    if (interrupted()) result_.worst = worse(result_.worst, kExitInterrupted);
     summarise();
     return result_;
   }
 
  private:
+  bool interrupted() const { return *signalled_.flag(); }
+
+  // A terminal's Ctrl-C reaches the runs as well: two signals at once count as one.
+  void pass_interrupt_on() {
+    if (!interrupted() || passed_on_) return;
+    passed_on_ = true;
+    for (const Child& child : children_) ::kill(child.pid, SIGTERM);
+  }
+
   bool may_start() const {
-    return next_ < campaign_.runs.size() && !stopped_ && !interrupted &&
+    return next_ < campaign_.runs.size() && !stopped_ && !interrupted() &&
            children_.size() < static_cast<size_t>(campaign_.jobs);
   }
 
@@ -188,6 +182,8 @@ class Running {
   std::vector<Child> children_;
   size_t next_ = 0;
   bool stopped_ = false;
+  const SignalFlag signalled_;
+  bool passed_on_ = false;
   CampaignResult result_;
   Value::Array results_;
 };

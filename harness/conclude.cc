@@ -93,8 +93,9 @@ ExitCode conclude(const Plan& plan, const RunFolder& folder, const Recorded& rec
   for (const auto& [path, word] : plan.spec.expect)
     info.expected += (info.expected.empty() ? "" : ", ") + word + (path.empty() ? "" : ":" + path);
   info.as_expected = mismatch.empty();
-  if (!judged.failure.empty()) code = kExitHarness;
-  if (recorded.interrupted && code != kExitInvalid) code = kExitInterrupted;
+  const bool convicted = verdict.safety == Safety::kInvalid;
+  if (!judged.failure.empty() && !convicted) code = kExitHarness;
+  if (recorded.interrupted && judged.failure.empty() && !convicted) code = kExitInterrupted;
 
   std::vector<std::string> problems;
   const auto must = [&](Result<void> written) {

@@ -6,6 +6,7 @@
 #include "harness/conclude.h"
 #include "harness/describe.h"
 #include "harness/run/live_run.h"
+#include "harness/signal_flag.h"
 #include "results/store.h"
 #include "targets/node/private_net.h"
 
@@ -14,8 +15,10 @@ namespace {
 
 // History -> Verdict. A run that ended early is judged as far as it went; a harness that failed
 // makes no statement about the store.
-Judged judge(const Plan& plan, const RunFolder& folder, const Recorded& recorded) {
+Judged judge(const RunFolder& folder, const Recorded& recorded,
+             const std::atomic<bool>* interrupted) {
   CheckLimits limits;
+  limits.interrupted = interrupted;
   if (recorded.interrupted) limits.time = seconds(2);
   auto checked = check_file(folder.history_path(), {}, limits);
   Judged judged;
@@ -26,12 +29,14 @@ Judged judge(const Plan& plan, const RunFolder& folder, const Recorded& recorded
     return judged;
   }
   judged.checked = std::move(*checked);
-  judged.verdict =
-      recorded.failure ? undecided(judged.failure) : std::move(judged.checked->verdict);
-  if (recorded.past_deadline) {
-    judged.verdict.add(
-        undecided("the run was cut off at its deadline of " + format_duration(plan.spec.deadline)));
-  }
+  judged.verdict = std::move(judged.checked->verdict);
+  if (!recorded.failure) return judged;
+  // Operations that no order explains stay so, whatever failed after them; all else may be our
+  // doing.
+  const Verdict* convicting = judged.verdict.find("linearizable");
+  Verdict rest = undecided(judged.failure);
+  if (convicting && convicting->safety == Safety::kInvalid) rest.add(*convicting);
+  judged.verdict = std::move(rest);
   return judged;
 }
 
@@ -60,15 +65,22 @@ ExitCode run_pipeline(Plan& plan, const std::string& command_line, Console& cons
   }
 
   LiveRun live(plan, *folder, console);
-  const Recorded recorded = live.record();
+  Recorded recorded = live.record();
 
   ExitCode code = kExitHarness;
-  const auto finish = [&] {
-    code = conclude(plan, *folder, recorded, judge(plan, *folder, recorded), info, console);
+  const auto finish = [&](const std::atomic<bool>* interrupted) {
+    Judged judged = judge(*folder, recorded, interrupted);
+    if (interrupted && *interrupted) recorded.interrupted = true;
+    code = conclude(plan, *folder, recorded, std::move(judged), info, console);
   };
   const bool stays =
       plan.spec.leave_running && !plan.in_process && !recorded.failure && !recorded.interrupted;
-  stays ? live.hold(finish) : finish();
+  if (stays) {  // its loop hears the signals
+    live.hold([&] { finish(nullptr); });
+  } else {
+    const SignalFlag signalled;
+    finish(signalled.flag());
+  }
   return code;
 }
 

@@ -236,9 +236,18 @@ Value Plan::header() const {
   put("workload", spec.workload);
   put("checkers", list_of(workload->checkers()));
   const Value conventions = workload->header();
+  std::map<std::string, Value> thresholds;  // the user's before the workload's
   if (conventions.is_object()) {
-    for (const auto& member : conventions.as_object()) members.push_back(member);
+    for (const auto& [name, value] : conventions.as_object()) {
+      if (name != Symbol("thresholds")) {
+        members.emplace_back(name, value);
+        continue;
+      }
+      for (const auto& [counter, number] : value.as_object())
+        thresholds[std::string(counter.text())] = number;
+    }
   }
+  for (const auto& [name, number] : spec.thresholds) thresholds[name] = Value(number);
   const Claims claims = target->claims();
   put("token", claims.orderable ? "orderable" : "opaque");
   Value::Object claimed;
@@ -262,10 +271,9 @@ Value Plan::header() const {
   time("lead_in", lead_in);
   time("load", spec.time_limit);
   put("timing", Value::object(std::move(timing)));
-  Value::Object thresholds;
-  for (const auto& [name, number] : spec.thresholds)
-    thresholds.emplace_back(Symbol(name), Value(number));
-  if (!thresholds.empty()) put("thresholds", Value::object(std::move(thresholds)));
+  Value::Object needed;
+  for (auto& [name, number] : thresholds) needed.emplace_back(Symbol(name), std::move(number));
+  if (!needed.empty()) put("thresholds", Value::object(std::move(needed)));
   put("spec", spec_to_value(spec));
   return Value::object(std::move(members));
 }

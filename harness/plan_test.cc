@@ -57,6 +57,18 @@ TEST(Plan, RefusesWhatIsNotThereAndSaysWhatIs) {
   }
 }
 
+TEST(Plan, TheUsersThresholdsStandBeforeTheWorkloads) {
+  TestSpec spec;
+  ASSERT_TRUE(parse_spec(R"({"workload":"script","nodes":3,"nemesis":"none",
+                             "thresholds":{"final_ok":7},
+                             "script":[{"on":"n1","f":"read","key":"k"}]})",
+                         "s.json", spec));
+  auto plan = make_plan(spec);
+  ASSERT_TRUE(plan) << plan.error().message;
+  EXPECT_EQ(plan->header()["thresholds"].int_or("final_ok", 0), 7);
+  EXPECT_GT(plan->header()["thresholds"].as_object().size(), 1u);  // the workload's are there too
+}
+
 TEST(Plan, FaultsByDefaultAreThoseThatThePowersAllow) {
   auto here = make_plan(spec_of({}));
   ASSERT_TRUE(here.ok()) << here.error().message;

@@ -6,6 +6,7 @@
 #include <set>
 #include <sstream>
 
+#include "checkers/history/vocabulary.h"
 #include "results/files.h"
 #include "results/json_text.h"
 
@@ -306,8 +307,14 @@ class Reader {
     return {};
   }
   Result<void> threshold(const std::string& name, const Value& value) {
-    if (!value.is_int())
-      return input_error(name + ": expected a whole number, found " + value.to_json());
+    if (std::find(std::begin(kThresholds), std::end(kThresholds), name) == std::end(kThresholds)) {
+      std::string known;
+      for (std::string_view one : kThresholds)
+        known += (known.empty() ? "" : ", ") + std::string(one);
+      return input_error("unknown threshold \"" + name + "\": expected one of " + known);
+    }
+    if (!value.is_int() || value.as_int() < 0)
+      return input_error(name + ": expected a whole number from 0 on, found " + value.to_json());
     spec_.thresholds[name] = value.as_int();
     return {};
   }
@@ -400,8 +407,8 @@ Value spec_to_value(const TestSpec& spec) {
   object("thresholds", spec.thresholds);
   put("net", spec.net == NetMode::kHost ? "host" : "private");
   if (spec.base_port) put("base-port", *spec.base_port);
-  if (spec.leave_running) put("leave-running", true);
   if (spec.keep_data) put("keep-data", true);
+  if (!spec.bin_dir.empty()) put("bin-dir", spec.bin_dir);
   if (!spec.script.is_null()) put("script", spec.script);
   return Value::object(std::move(members));
 }

@@ -62,7 +62,8 @@ std::vector<std::string> option_names();
 Result<void> read_spec(const std::string& path, TestSpec& spec);
 Result<void> parse_spec(const std::string& text, const std::string& name, TestSpec& spec);
 
-// The file form, but for format and version; read_spec of it gives the same spec.
+// The file form, but for format and version; read_spec of it gives the same spec. Without
+// leave_running: that was a wish for one session.
 Value spec_to_value(const TestSpec& spec);
 
 }  // namespace assay

@@ -128,6 +128,13 @@ TEST(Spec, AMissingFileIsTheUsersMistake) {
   EXPECT_NE(read.error().message.find("/nowhere/spec.json"), std::string::npos);
 }
 
+TEST(Spec, AThresholdThatNobodyAsksForIsRefused) {
+  EXPECT_NE(error_of(R"({"thresholds":{"fault_bitten":3}})").message.find("faults_bitten"),
+            std::string::npos);
+  EXPECT_NE(error_of(R"({"thresholds":{"faults_bitten":-3}})").message.find("from 0 on"),
+            std::string::npos);
+}
+
 TEST(Spec, TheSchemaNamesExactlyWhatIsRead) {
   const auto schema = parse_json(std::string(find_schema("spec")->text), "schema");
   ASSERT_TRUE(schema.ok());

@@ -262,6 +262,18 @@ std::vector<PhaseChange> phase_changes(const History& history) {
   return changes;
 }
 
+std::string ended_early(const History& history) {
+  bool has_phases = false;
+  std::optional<std::string> why;
+  each(history, f::phase, [&](const Observation& observation) {
+    has_phases = true;
+    if (observation.op.value.text_or("phase", "") == "end")
+      why = observation.op.value.text_or("why", "");
+  });
+  if (!has_phases) return "";
+  return why ? *why : "the run does not say that it ended: was its driver killed?";
+}
+
 Timing timing_of(const HistoryHeader& header) {
   const Value& timing = header.raw["timing"];
   const auto time = [&](std::string_view name) { return Nanos{timing.int_or(name, 0)}; };

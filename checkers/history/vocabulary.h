@@ -21,7 +21,8 @@
 //   log     {"node","line","finding"}   finding: "" or a word such as "panic", "corruption"
 //   host    {"stall","steal","fsync"}   ns: longest gap of the driver's own scheduling since the
 //           last such line (it ended at this line's time), CPU stolen, one fsync of the run folder
-//   phase   {"phase": "quiet|faults|heal|recovery|final|end"}     from here on
+//   phase   {"phase": "load|heal|recovery|final|end", "why"}      from here on; why: of an end that
+//                                                                 came early
 // Client invocations after the heal carry extra {"phase":"recovery"} or {"phase":"final"}.
 //
 // Header members beside those of HistoryHeader:
@@ -122,6 +123,9 @@ struct PhaseChange {
   Nanos begin;
 };
 std::vector<PhaseChange> phase_changes(const History& history);
+// Of a run that did not go to its end: why, as a sentence. Empty for one that did, and for a
+// history that knows no phases.
+std::string ended_early(const History& history);
 
 // What the header says of time; zero where it does not.
 struct Timing {
@@ -133,7 +137,11 @@ struct Timing {
 };
 Timing timing_of(const HistoryHeader& header);
 
-// A counter of K17: the header's, else the fallback.
+// The counters that a header's `thresholds` may set.
+inline constexpr std::string_view kThresholds[] = {
+    "ok_per_f",      "conflicts_percent", "faults_bitten", "ok_under_fault",
+    "ok_after_heal", "final_ok",          "gap_ms_max"};
+// One of them: the header's, else the fallback.
 int64_t threshold_of(const HistoryHeader& header, std::string_view name, int64_t fallback);
 
 // The phase of a client operation: "", "recovery" or "final".

@@ -1,4 +1,3 @@
-#include <csignal>
 #include <filesystem>
 
 #include "checkers/history/history_io.h"
@@ -6,12 +5,11 @@
 #include "harness/cli/verbs.h"
 #include "harness/console.h"
 #include "harness/render.h"
+#include "harness/signal_flag.h"
 #include "results/files.h"
 
 namespace assay {
 namespace {
-
-std::atomic<bool> interrupted = false;
 
 Result<Conventions> conventions_of(const CheckArgs& args) {
   Conventions conventions;
@@ -28,10 +26,10 @@ Result<Conventions> conventions_of(const CheckArgs& args) {
   return conventions;
 }
 
-Result<CheckLimits> limits_of(const CheckArgs& args) {
+Result<CheckLimits> limits_of(const CheckArgs& args, const SignalFlag& signalled) {
   CheckLimits limits;
   limits.jobs = args.jobs;
-  limits.interrupted = &interrupted;
+  limits.interrupted = signalled.flag();
   auto time = parse_duration(args.budget);
   if (!time) return input_error("--budget: " + time.error().message);
   limits.time = *time;
@@ -56,7 +54,8 @@ Result<std::optional<RunFolder>> folder_of(const std::string& path) {
 int check_verb(const CheckArgs& args) {
   auto conventions = conventions_of(args);
   if (!conventions) return fail(conventions.error());
-  auto limits = limits_of(args);
+  const SignalFlag signalled;
+  auto limits = limits_of(args, signalled);
   if (!limits) return fail(limits.error());
   TestSpec expectations;
   if (args.expect) {
@@ -65,8 +64,6 @@ int check_verb(const CheckArgs& args) {
   auto folder = folder_of(args.path);
   if (!folder) return fail(folder.error());
 
-  std::signal(SIGINT, [](int) { interrupted = true; });
-  std::signal(SIGTERM, [](int) { interrupted = true; });
   auto checked = check_file(*folder ? (*folder)->history_path() : args.path, *conventions, *limits);
   if (!checked) return fail(checked.error());
 
@@ -82,11 +79,11 @@ int check_verb(const CheckArgs& args) {
   info.assay_version = ASSAY_VERSION;
   info.read_time = checked->read_time;
   info.check_time = checked->check_time;
-  info.interrupted = interrupted;
+  info.interrupted = *signalled.flag();
   std::string mismatch;
   ExitCode code = expected_exit_code(
       checked->verdict, {expectations.expect.begin(), expectations.expect.end()}, &mismatch);
-  if (interrupted && code != kExitInvalid) code = kExitInterrupted;
+  if (info.interrupted && code != kExitInvalid) code = kExitInterrupted;
   info.as_expected = mismatch.empty();
   if (args.expect) info.expected = *args.expect;
 

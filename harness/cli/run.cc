@@ -12,7 +12,10 @@ static ConsoleOptions options_of(const Voice& voice) {
 }
 
 int run_verb(RunArgs args) {
+  if (args.seeds && args.spec.leave_running)
+    return fail(input_error("--leave-running: expected one run, not --seeds"));
   if (args.spec.bin_dir.empty()) args.spec.bin_dir = own_folder();
+  args.spec.bin_dir = std::filesystem::absolute(args.spec.bin_dir).lexically_normal().string();
   auto plan = make_plan(args.spec);
   if (!plan) return fail(plan.error());
   Console console(options_of(args.voice));
@@ -56,7 +59,8 @@ int rerun_verb(const RerunArgs& args) {
   if (!folder) return fail(folder.error());
   TestSpec spec;
   if (auto read = read_spec(folder->spec_path(), spec); !read) return fail(read.error());
-  spec.bin_dir = own_folder();
+  if (!std::filesystem::exists(spec.bin_dir)) spec.bin_dir = own_folder();
+  spec.out = std::filesystem::path(folder->path()).parent_path();
   auto plan = make_plan(spec);
   if (!plan) return fail(plan.error());
   auto spec_json = folder->read_spec();
@@ -70,8 +74,9 @@ int rerun_verb(const RerunArgs& args) {
   if (!verdict) return fail(verdict.error());
   Campaign campaign;
   for (int i = 1; i <= args.times; ++i) {
-    campaign.runs.push_back(
-        {"run " + std::to_string(i), {"run", std::filesystem::absolute(folder->spec_path())}});
+    campaign.runs.push_back({"run " + std::to_string(i),
+                             {"run", std::filesystem::absolute(folder->spec_path()),
+                              "--out=" + spec.out, "--bin-dir=" + spec.bin_dir}});
   }
   const CampaignResult result = run_campaign(campaign, console);
   const std::string_view word = to_string(verdict->word());

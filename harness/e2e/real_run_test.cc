@@ -112,13 +112,14 @@ INSTANTIATE_TEST_SUITE_P(
         Canary{"EarlyAck",
                {"--set", "raft.early-ack=true", "--nemesis", "partition", "--time-limit", "20s"}},
         Canary{"BufferedAck",
-               {"--set", "raft.buffered-ack=true", "--nemesis", "kill:all", "--time-limit", "20s"}},
+               {"--set", "raft.buffered-ack=true", "--nemesis", "kill:all", "--nemesis-interval",
+                "3s", "--fault-duration", "1s", "--time-limit", "25s"}},
         Canary{"MemoryStaleReads",
-               {"--target", "memory", "--set", "memory.stale-reads=200", "--time-limit", "3s"}},
+               {"--target", "memory", "--set", "memory.stale-reads=50", "--time-limit", "4s"}},
         Canary{"MemoryLostWrites",
-               {"--target", "memory", "--set", "memory.lost-writes=200", "--time-limit", "3s"}},
+               {"--target", "memory", "--set", "memory.lost-writes=50", "--time-limit", "4s"}},
         Canary{"MemoryBlindCas",
-               {"--target", "memory", "--set", "memory.blind-cas=200", "--time-limit", "3s"}}),
+               {"--target", "memory", "--set", "memory.blind-cas=50", "--time-limit", "4s"}}),
     [](const auto& param) { return std::string(param.param.name); });
 
 TEST_P(Canaries, AreConvictedWithAWitnessOfAtMostSixOperations) {
@@ -181,7 +182,7 @@ TEST_F(RealRun, AnInterruptHealsSavesAndReports) {
     const Ended ended = program.wait(seconds(20));
     EXPECT_EQ(ended.code, 130) << ended.out << ended.err;
     EXPECT_TRUE(fs::exists(latest("report.html")));
-    EXPECT_LT(e2e::run(in_scratch({"check", "results/runs/latest"})).code, 254);
+    EXPECT_EQ(e2e::run(in_scratch({"check", "results/runs/latest"})).code, 2);
     expect_nothing_left();
     fs::remove_all(scratch_.path() + "/results");
   }
@@ -296,11 +297,22 @@ TEST_F(RealRun, AScriptCutsAndHealsAsItSays) {
       {"on": "n2", "f": "cas", "key": "k", "value": [1, 2], "expected": "$a.revision"},
       {"nemesis": "heal"},
       {"wait": "converged", "for": "10s"},
-      {"on": "n3", "f": "read", "key": "k"}
+      {"on": "n3", "f": "read", "key": "k"},
+      {"nemesis": "cut", "from": "n2", "to": "n1"}
     ]})";
   const Ended ended = e2e::run(in_scratch({"run", "spec.json", "--json"}));
   EXPECT_EQ(ended.code, 0) << ended.out << ended.err;
   EXPECT_NE(text_of(latest("history.jsonl")).find("start-partition"), std::string::npos);
+}
+
+TEST_F(RealRun, ACampaignThatIsKilledTakesItsRunsWithIt) {
+  Program campaign(in_scratch(
+      {"run", "--nodes", "1", "--nemesis", "none", "--time-limit", "60s", "--seeds", "1..3"}));
+  ASSERT_TRUE(eventually([&] { return fs::exists(latest("history.jsonl")); }, seconds(30)));
+  campaign.signal(SIGKILL);
+  campaign.wait();
+  const std::string run = fs::read_symlink(scratch_.path() + "/results/runs/latest").filename();
+  EXPECT_TRUE(eventually([&] { return processes_of_run(run).empty(); }, seconds(10)));
 }
 
 TEST_F(RealRun, LeftRunningItHasAShellInEveryNodeAndEndsOnASignal) {

@@ -40,6 +40,8 @@ class LiveRun::Impl {
     loop_.run();
     if (auto closed = writer_.close(); !closed && !recorded_.failure)
       recorded_.failure = closed.error();
+    closed_ = true;
+    if (logs_) logs_->flush();
     recorded_.duration = loop_.now();
     if (runner_) recorded_.counts = runner_->counts();
     return recorded_;
@@ -155,7 +157,7 @@ class LiveRun::Impl {
 
   void close_history(int64_t chain_length) {
     observer_->record_chains(chain_length, [this] {
-      observer_->note_phase("end");
+      note_end();
       observer_->stop();
       host_->stop();
       const bool stays = plan_.spec.leave_running && cluster_ && !ending_;
@@ -166,10 +168,25 @@ class LiveRun::Impl {
   void tear_down() {
     if (torn_down_) return;
     torn_down_ = true;
-    if (observer_) observer_->stop();
+    if (observer_) {
+      note_end();
+      observer_->stop();
+    }
     if (host_) host_->stop();
     if (!cluster_) return loop_.stop();
     cluster_->close([this] { loop_.stop(); });
+  }
+
+  // The history's last line: whoever judges it later must know whether it is whole.
+  void note_end() {
+    if (ended_ || closed_) return;
+    ended_ = true;
+    observer_->note_phase("end",
+                          recorded_.failure ? "the harness failed: " + recorded_.failure->message
+                          : recorded_.interrupted   ? "the run was interrupted"
+                          : recorded_.past_deadline ? "the run was cut off at its deadline of " +
+                                                          format_duration(plan_.spec.deadline)
+                                                    : "");
   }
 
   // --- What disturbs it
@@ -266,13 +283,18 @@ class LiveRun::Impl {
 
   NodeClusterOptions::Hooks hooks() {
     return {
-        .started = [this](int node) { observer_->note_start(node); },
-        .exited = [this](int node, int code, int signal,
-                         bool expected) { observer_->note_exit(node, code, signal, expected); },
+        .started =
+            [this](int node) {
+              if (!closed_) observer_->note_start(node);
+            },
+        .exited =
+            [this](int node, int code, int signal, bool expected) {
+              if (!closed_) observer_->note_exit(node, code, signal, expected);
+            },
         .logged =
             [this](int node, std::string_view line) {
               logs_->write(node, loop_.now(), line);
-              observer_->note_log(node, line);
+              if (!closed_) observer_->note_log(node, line);
             },
         .leader = [this] { return observer_->leader(); },
         .lost = [this](Error error) { fail(std::move(error)); },
@@ -307,7 +329,9 @@ class LiveRun::Impl {
   bool ending_ = false;    // no further operation is begun
   bool wound_up_ = false;  // the last line of the history is about to be written
   bool torn_down_ = false;
-  bool held_ = false;  // left running
+  bool ended_ = false;   // the history says so
+  bool closed_ = false;  // the history's file
+  bool held_ = false;    // left running
   bool released_ = false;
   bool work_done_ = false;
 };

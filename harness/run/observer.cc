@@ -27,7 +27,9 @@ Value object(std::initializer_list<std::pair<const char*, Value>> members) {
 Value with_node(const std::string& node, const Value& status) {
   Value::Object members{{Symbol("node"), Value(node)}};
   if (status.is_object()) {
-    members.insert(members.end(), status.as_object().begin(), status.as_object().end());
+    for (const auto& member : status.as_object()) {
+      if (member.first != members.front().first) members.push_back(member);
+    }
   }
   return Value::object(std::move(members));
 }
@@ -129,8 +131,9 @@ void Observer::note_log(int node, std::string_view line) {
                                     {"finding", Value(finding)}}));
 }
 
-void Observer::note_phase(std::string_view phase) {
-  recorder_.observe(f::phase, object({{"phase", Value(phase)}}));
+void Observer::note_phase(std::string_view phase, std::string_view why) {
+  if (why.empty()) return recorder_.observe(f::phase, object({{"phase", Value(phase)}}));
+  recorder_.observe(f::phase, object({{"phase", Value(phase)}, {"why", Value(why)}}));
 }
 
 void Observer::record_chains(int64_t count, std::function<void()> done) {

@@ -36,7 +36,7 @@ class Observer {
   void note_exit(int node, int code, int signal, bool expected);
   // A line of a node's log. Kept in the history only when the target finds something in it.
   void note_log(int node, std::string_view line);
-  void note_phase(std::string_view phase);
+  void note_phase(std::string_view phase, std::string_view why = "");
 
   // Asks every node for its hashes over the last `count` applied entries, and records them.
   void record_chains(int64_t count, std::function<void()> done);

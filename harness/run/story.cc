@@ -76,7 +76,7 @@ class Story {
   Gen whole() const {
     std::vector<Gen> phases;
     phases.push_back(announced("load", load_and_faults()));
-    if (!parts_.faults.empty()) {
+    if (!parts_.faults.empty() || scripted_faults()) {
       phases.push_back(announced("heal", heal()));
       phases.push_back(announced("recovery", recovery()));
     }
@@ -118,8 +118,18 @@ class Story {
       stop.f = stop_of(plan_.faults[i].nemesis->kind());
       all.push_back(lane(i, gen::once(gen::always(stop))));
     }
+    for (const char* kind : {"partition", "pause", "kill"}) {
+      if (!scripted_faults()) break;
+      Op stop;
+      stop.process = kNemesis;
+      stop.f = stop_of(kind);
+      const Worker first = plan_.concurrency;
+      all.push_back(gen::on_workers(first, first + 1, gen::once(gen::always(stop))));
+    }
     return gen::any(std::move(all));
   }
+  // Steps of a script may break things too; the lanes are its own.
+  bool scripted_faults() const { return !plan_.in_process && parts_.workload.lanes() > 0; }
 
   Gen recovery() const {
     return clients(gen::time_limit(
