@@ -1,5 +1,6 @@
 // Real clusters, real faults, as a user would run them.
 #include <gtest/gtest.h>
+#include <sched.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -252,6 +253,21 @@ TEST_F(RealRun, OfTwoRunsThatStartTogetherOneGetsThePorts) {
   EXPECT_EQ(std::min(first.code, second.code), 0) << first.err << second.err;
   EXPECT_EQ(std::max(first.code, second.code), 255) << first.out << second.out;
   EXPECT_NE((first.err + second.err).find("is in use"), std::string::npos);
+}
+
+TEST_F(RealRun, WithoutTheToolForCutsOneLineSaysSo) {
+  if (::getuid() != 0) GTEST_SKIP() << "only root can hide a program";
+  Launch launch = in_scratch({"run", "--nodes", "3", "--time-limit", "5s", "--seed", "1"});
+  launch.before_exec = [] {
+    if (::unshare(CLONE_NEWNS) != 0 || ::mount("none", "/", nullptr, MS_REC | MS_PRIVATE, nullptr))
+      ::_exit(119);
+    ::mount("/dev/null", "/usr/sbin/nft", nullptr, MS_BIND, nullptr);
+  };
+  const Ended ended = e2e::run(launch);
+  EXPECT_EQ(ended.code, 255) << ended.out;
+  EXPECT_NE(ended.err.find("nft not found (package nftables)"), std::string::npos) << ended.err;
+  EXPECT_EQ(ended.out, "");
+  expect_nothing_left();
 }
 
 TEST_F(RealRun, AFullDiskForTheRunFolderIsTheEnvironmentsFailure) {

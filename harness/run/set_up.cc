@@ -100,6 +100,20 @@ Result<void> lay_out(Plan& plan, const RunFolder& folder) {
   return {};
 }
 
+// Empty when the nodes can do what the plan's faults need.
+std::string missing_power(const Plan& plan, const std::vector<std::unique_ptr<Node>>& nodes) {
+  for (const PlannedFault& fault : plan.faults) {
+    if (fault.nemesis->available({.kill = true, .pause = true, .cut = false})) continue;
+    for (size_t i = 0; i < nodes.size(); ++i) {
+      if (nodes[i]->powers().cut) continue;
+      return "the nemesis \"" + std::string(fault.nemesis->kind()) + "\" is not possible on " +
+             plan.layout.nodes[i].name + ": " + nodes[i]->powers().no_cut +
+             " (without it: --nemesis pause,kill)";
+    }
+  }
+  return "";
+}
+
 struct Opening {
   std::vector<std::unique_ptr<Node>> nodes;
   size_t left;
@@ -136,6 +150,8 @@ void set_up_cluster(RealLoop& loop, Plan& plan, const RunFolder& folder,
           }
           if (--opening->left > 0) return;
           if (opening->error) return done(*opening->error);
+          if (const std::string missing = missing_power(plan, opening->nodes); !missing.empty())
+            return done(environment_error(missing));
           NodeClusterOptions options;
           options.hooks = hooks;
           options.cut = plan.spec.net == NetMode::kPrivate;
