@@ -120,10 +120,10 @@ Result<Verdict> check_history(const History& history, const std::vector<std::str
     if (auto accepted = checker->accepts(history); !accepted) return accepted.error();
   }
   Verdict run{.name = "run"};
-  for (const Checker* checker : chosen) run.add(checker->check(history, budget));
   if (const std::string why = ended_early(history); !why.empty()) {
     run.add({.name = "end", .safety = Safety::kUnknown, .reason = why});
   }
+  for (const Checker* checker : chosen) run.add(checker->check(history, budget));
   if (run.children.empty()) {
     run.safety = Safety::kVacuous;
     run.reason = "there is nothing in this history for the checkers to judge";

@@ -109,12 +109,15 @@ ExitCode conclude(const Plan& plan, const RunFolder& folder, const Recorded& rec
   }
   keep_or_remove_data(plan, folder, code != kExitValid || verdict.word() != Word::kValid, console);
   must(append_index(plan.spec.out,
-                    index_line(plan, folder, recorded, info, verdict, std::string(word_of(code)))));
+                    index_line(plan, folder, recorded, info, verdict,
+                               std::string(code == kExitUnexpected ? to_string(verdict.word())
+                                                                   : word_of(code)))));
 
   // Of a set-up that failed there is nothing to tell but why.
   const bool played = recorded.counts.ok + recorded.counts.fail + recorded.counts.info > 0;
   if (judged.failure.empty() || played)
-    console.say(text_report(report, {.color = console.color()}));
+    console.say(console.brief() ? text_line(report, {.color = console.color()})
+                                : text_report(report, {.color = console.color()}));
   if (!judged.failure.empty()) console.error(judged.failure);
   if (!mismatch.empty()) console.say(mismatch);
   if (console.json()) std::fputs(json_report(report).c_str(), stdout);

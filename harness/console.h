@@ -35,6 +35,7 @@ class Console {
 
   bool color() const;  // of what say() writes
   bool json() const { return options_.json; }
+  bool brief() const { return options_.verbosity < 0; }  // the verdict in one line
 
  private:
   void log(std::string_view line);

@@ -76,6 +76,15 @@ bool last_line_is_cut_off(int fd) {
 }  // namespace
 
 Result<void> write_file(const std::string& path, std::string_view text) {
+  // A device, a pipe, a link: what it names is written to, never replaced.
+  struct stat named {};
+  if (::lstat(path.c_str(), &named) == 0 && !S_ISREG(named.st_mode)) {
+    Descriptor file(::open(path.c_str(), O_WRONLY | O_TRUNC | O_CLOEXEC));
+    int error = file.get() < 0 ? errno : write_all(file.get(), text);
+    if (error == 0) error = file.close();
+    if (error == 0) return {};
+    return environment_error("cannot write " + path + ": " + cause(error));
+  }
   const std::string temporary = temporary_name(path);
   int error = write_new_file(temporary, text);
   if (error == 0 && ::rename(temporary.c_str(), path.c_str()) != 0) error = errno;

@@ -6,6 +6,7 @@
 #include <sys/resource.h>
 #include <sys/stat.h>
 
+#include <filesystem>
 #include <fstream>
 #include <thread>
 #include <vector>
@@ -149,6 +150,21 @@ TEST(Files, ALinkIsPointedAnewAtOnce) {
   ASSERT_TRUE(point_link(folder / "latest", "two").ok());
   EXPECT_EQ(std::filesystem::read_symlink(folder / "latest"), "two");
   EXPECT_EQ(names_in(folder.path()), std::vector<std::string>{"latest"});
+}
+
+TEST(WriteFile, WhatIsNoFileIsWrittenToAndNeverReplaced) {
+  const TempFolder folder;
+  const std::string target = folder.path() + "/target", link = folder.path() + "/link";
+  ASSERT_TRUE(write_file(target, "old, and longer"));
+  std::filesystem::create_symlink(target, link);
+  ASSERT_TRUE(write_file(link, "new"));
+  EXPECT_TRUE(std::filesystem::is_symlink(link));
+  EXPECT_EQ(*read_file(target), "new");
+  EXPECT_TRUE(write_file("/dev/null", "text"));
+  EXPECT_TRUE(std::filesystem::is_character_file("/dev/null"));
+  const auto full = write_file("/dev/full", "text");
+  ASSERT_FALSE(full);
+  EXPECT_EQ(full.error().message, "cannot write /dev/full: No space left on device");
 }
 
 }  // namespace

@@ -73,7 +73,7 @@ int check_verb(const CheckArgs& args) {
     info.folder = (*folder)->path();
     info.rerun = "assay rerun " + info.folder;
     if (auto written = (*folder)->write_verdict(checked->verdict, checked->history); !written)
-      return fail(written.error());
+      std::fprintf(stderr, "assay: warning: %s\n", written.error().message.c_str());
     collect_logs(**folder, checked->history, checked->verdict, info);
   }
   info.assay_version = ASSAY_VERSION;
@@ -92,7 +92,8 @@ int check_verb(const CheckArgs& args) {
       {.json = args.voice.json, .verbosity = args.voice.verbosity, .color = args.voice.color});
   for (const std::string& warning : checked->history.warnings())
     console.note("warning: " + warning);
-  console.say(text_report(report, {.color = console.color()}));
+  console.say(console.brief() ? text_line(report, {.color = console.color()})
+                              : text_report(report, {.color = console.color()}));
   if (!mismatch.empty()) console.say(mismatch);
   if (args.voice.json) std::fputs(json_report(report).c_str(), stdout);
   return code;

@@ -86,13 +86,17 @@ Result<void> take_spec_flags(const GivenFlags& given, TestSpec& spec,
   return {};
 }
 
+constexpr uint64_t kSeedsMax = 1'000'000;
+
 Result<std::pair<uint64_t, uint64_t>> parse_seeds(const std::string& text) {
   const size_t dots = text.find("..");
   TestSpec low, high;
   const std::string from = text.substr(0, dots);
   const std::string to = dots == std::string::npos ? from : text.substr(dots + 2);
-  if (!set_option(low, "seed", from) || !set_option(high, "seed", to) || *low.seed > *high.seed) {
-    return input_error("--seeds: expected A..B with A <= B, found \"" + text + "\"");
+  if (!set_option(low, "seed", from) || !set_option(high, "seed", to) || *low.seed > *high.seed ||
+      *high.seed - *low.seed >= kSeedsMax) {
+    return input_error("--seeds: expected A..B with A <= B, at most a million of them, found \"" +
+                       text + "\"");
   }
   return std::pair(*low.seed, *high.seed);
 }

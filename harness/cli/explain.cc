@@ -117,7 +117,8 @@ int explain_verb(const std::string& topic, const std::string& as_option) {
   std::string name = topic;
   std::transform(name.begin(), name.end(), name.begin(),
                  [](unsigned char c) { return std::tolower(c); });
-  if (const Topic* found = find_topic(name)) {
+  const bool number = name.find_first_not_of("0123456789") == std::string::npos;
+  if (const Topic* found = find_topic(number ? "exit-codes" : name)) {
     std::printf("%s\n", std::string(found->text).c_str());
     return kExitValid;
   }

@@ -1,5 +1,7 @@
 // Bad input: one clear line, exit code 254, nothing left behind.
+#include <fcntl.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <filesystem>
 #include <fstream>
@@ -121,6 +123,24 @@ TEST_F(BadInput, EveryCommandHasHelp) {
     EXPECT_NE(ended.out.find(verb), std::string::npos) << verb;
   }
   EXPECT_EQ(assay_in_scratch({"--help"}).code, 0);
+}
+
+TEST(BadOutput, WhatCannotBeWrittenIsAFailure) {
+  for (const bool closed : {false, true}) {
+    Launch launch = assay({"list", "targets"});
+    launch.before_exec = [closed] {
+      const int full = ::open("/dev/full", O_WRONLY);
+      if (closed) return void(::close(STDOUT_FILENO));
+      ::dup2(full, STDOUT_FILENO);
+    };
+    const Ended ended = e2e::run(launch);
+    if (closed) {
+      EXPECT_EQ(ended.code, 0);  // nobody listens: as if to /dev/null
+    } else {
+      EXPECT_EQ(ended.code, 255);
+      EXPECT_EQ(ended.err, "assay: cannot write to standard output: No space left on device\n");
+    }
+  }
 }
 
 }  // namespace

@@ -26,7 +26,7 @@ part healthy $bin/assay run --time-limit 20s --seeds 1..20 --expect valid
 part healthy-long $bin/assay run --time-limit 60s --seeds 1..3 --expect valid
 part versioned $bin/assay run --workload cas-versioned --time-limit 20s --seeds 1..10 --expect valid
 part canary-local-reads $bin/assay run --set raft.local-reads=true --time-limit 30s --seeds 1..10 --expect invalid
-part canary-early-ack $bin/assay run --set raft.early-ack=true --nemesis partition --time-limit 30s --seeds 1..10 --expect invalid
+part canary-early-ack $bin/assay run --set raft.early-ack=true --nemesis partition:leader --nemesis-interval 4s --fault-duration 2s --time-limit 30s --seeds 1..10 --expect invalid
 part canary-buffered-ack $bin/assay run --set raft.buffered-ack=true --nemesis kill:all --nemesis-interval 3s --fault-duration 1s --time-limit 30s --seeds 1..10 --expect invalid
 for switch in stale-reads lost-writes blind-cas; do
   part "memory-$switch" $bin/assay run --target memory --set "memory.$switch=200" --time-limit 20s --seeds 1..10 --expect invalid
