@@ -37,8 +37,7 @@ std::vector<Proc> all_processes() {
   for (const auto& entry : fs::directory_iterator("/proc")) {
     const std::string pid = entry.path().filename();
     if (pid.find_first_not_of("0123456789") != std::string::npos) continue;
-    std::ifstream file(entry.path() / "stat");
-    const std::string stat(std::istreambuf_iterator<char>(file), {});
+    const std::string stat = text_of_file(entry.path() / "stat");
     const size_t open = stat.find('('), close = stat.rfind(')');
     if (open == std::string::npos || close == std::string::npos) continue;
     char state;
@@ -105,9 +104,7 @@ class KillMatrix : public testing::TestWithParam<std::tuple<const char*, bool>> 
   }
   bool in_teardown() const {
     if (!fs::exists(runs_)) return false;
-    std::ifstream file(history());
-    const std::string text(std::istreambuf_iterator<char>(file), {});
-    return text.find("\"phase\":\"end\"") != std::string::npos;
+    return text_of_file(history()).find("\"phase\":\"end\"") != std::string::npos;
   }
 
   void kill_at(const std::string& role, const Moment& moment, bool as_nobody) {

@@ -10,8 +10,6 @@
 #include <cerrno>
 #include <cstdlib>
 #include <filesystem>
-#include <fstream>
-#include <iterator>
 #include <thread>
 
 #include "results/json_text.h"
@@ -135,15 +133,23 @@ Launch assay(std::vector<std::string> arguments) {
   return launch;
 }
 
+std::string text_of_file(const std::string& path) {
+  std::string text;
+  const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  char block[1 << 14];
+  for (ssize_t size; fd >= 0 && (size = ::read(fd, block, sizeof block)) > 0;)
+    text.append(block, static_cast<size_t>(size));
+  if (fd >= 0) ::close(fd);
+  return text;
+}
+
 std::vector<pid_t> processes_of_run(const std::string& run) {
   std::vector<pid_t> found;
   const std::string mark = std::string(1, '\0') + "ASSAY_RUN=" + run + std::string(1, '\0');
   for (const auto& entry : fs::directory_iterator("/proc")) {
     const std::string name = entry.path().filename();
     if (name.find_first_not_of("0123456789") != std::string::npos) continue;
-    std::ifstream file(entry.path() / "environ", std::ios::binary);
-    const std::string environment =
-        std::string(1, '\0') + std::string(std::istreambuf_iterator<char>(file), {});
+    const std::string environment = std::string(1, '\0') + text_of_file(entry.path() / "environ");
     if (environment.find(mark) != std::string::npos) found.push_back(std::atoi(name.c_str()));
   }
   return found;

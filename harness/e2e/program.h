@@ -61,6 +61,9 @@ std::string bin_dir();  // the folder of this very program
 
 constexpr uid_t kNobody = 65534;  // an ordinary user, on every machine
 
+// What a file holds; empty where it cannot be read, as of a process that ends meanwhile.
+std::string text_of_file(const std::string& path);
+
 // Processes whose environment carries ASSAY_RUN=<run>.
 std::vector<pid_t> processes_of_run(const std::string& run);
 // True as soon as the condition holds; false when it does not within the limit.
