@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <grp.h>
 #include <poll.h>
+#include <sched.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -131,6 +132,17 @@ Launch assay(std::vector<std::string> arguments) {
   launch.argv = std::move(arguments);
   launch.argv.insert(launch.argv.begin(), bin_dir() + "/assay");
   return launch;
+}
+
+bool ordinary_users_may_have_namespaces() {
+  const pid_t child = ::fork();
+  if (child == 0) {
+    const bool user = ::getuid() != 0 || ::setuid(kNobody) == 0;
+    ::_exit(user && ::unshare(CLONE_NEWUSER) == 0 ? 0 : 1);
+  }
+  int status = 0;
+  ::waitpid(child, &status, 0);
+  return WIFEXITED(status) && WEXITSTATUS(status) == 0;
 }
 
 std::string text_of_file(const std::string& path) {

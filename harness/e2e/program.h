@@ -61,6 +61,9 @@ std::string bin_dir();  // the folder of this very program
 
 constexpr uid_t kNobody = 65534;  // an ordinary user, on every machine
 
+// False in a chroot, for one: there only root may have namespaces.
+bool ordinary_users_may_have_namespaces();
+
 // What a file holds; empty where it cannot be read, as of a process that ends meanwhile.
 std::string text_of_file(const std::string& path);
 
