@@ -1,5 +1,6 @@
 #include "targets/kv/http/kv_client.h"
 
+#include <boost/asio/io_context.hpp>
 #include <boost/asio/post.hpp>
 #include <optional>
 
