@@ -146,6 +146,9 @@ Result<void> set(Settings& settings, const std::string& option, const std::strin
     return {};
   }
   if (option == "first-leader") {
+    const auto index =
+        text.starts_with('n') ? number(std::string_view(text).substr(1)) : std::nullopt;
+    if (!text.empty() && (!index || *index < 1)) return expected(option, "a node such as n1", text);
     settings.first_leader = text;
     return {};
   }

@@ -95,10 +95,15 @@ TEST(RaftTarget, TimesReachTheServerAndTheClaims) {
 
 TEST(RaftTarget, SettingsThatMakeNoSenseAreTheUsersFault) {
   const std::pair<const char*, const char*> cases[] = {
-      {"heartbeat-ms", "0"},          {"heartbeat-ms", "x"},
-      {"heartbeat-ms", "200"},        {"election-timeout-ms", "600-300"},
-      {"election-timeout-ms", "a-b"}, {"election-timeout-ms", ""},
-      {"local-reads", "yes"},         {"early-ack", ""},
+      {"heartbeat-ms", "0"},
+      {"heartbeat-ms", "x"},
+      {"heartbeat-ms", "200"},
+      {"first-leader", "leader"},
+      {"election-timeout-ms", "600-300"},
+      {"election-timeout-ms", "a-b"},
+      {"election-timeout-ms", ""},
+      {"local-reads", "yes"},
+      {"early-ack", ""},
   };
   for (const auto& [name, value] : cases) {
     const auto target = made_with(name, value);

@@ -32,10 +32,6 @@ class RealRun : public testing::Test {
   std::string latest(const std::string& file) const {
     return scratch_.path() + "/results/runs/latest/" + file;
   }
-  std::string text_of(const std::string& path) const {
-    std::ifstream stream(path);
-    return std::string(std::istreambuf_iterator<char>(stream), {});
-  }
   void expect_nothing_left() const {
     const std::string run = fs::read_symlink(scratch_.path() + "/results/runs/latest").filename();
     EXPECT_TRUE(eventually([&] { return processes_of_run(run).empty(); }, seconds(5)));
@@ -184,7 +180,7 @@ TEST_F(RealRun, AnInterruptHealsSavesAndReports) {
     ASSERT_TRUE(eventually(
         [&] {
           return fs::exists(latest("history.jsonl")) &&
-                 text_of(latest("history.jsonl")).find("start-") != std::string::npos;
+                 text_of_file(latest("history.jsonl")).find("start-") != std::string::npos;
         },
         seconds(40)));
     program.signal(signal);
@@ -210,7 +206,7 @@ TEST_F(RealRun, ADriverThatStoodStillSaysSo) {
   Program program(in_scratch({"run", "--nodes", "3", "--time-limit", "8s", "--seed", "1",
                               "--nemesis", "none", "--net", "host"}));
   ASSERT_TRUE(eventually(
-      [&] { return text_of(latest("history.jsonl")).find("\"ok\"") != std::string::npos; },
+      [&] { return text_of_file(latest("history.jsonl")).find("\"ok\"") != std::string::npos; },
       seconds(30)));
   program.signal(SIGSTOP);
   std::this_thread::sleep_for(seconds(2));  // the stall itself
@@ -231,7 +227,7 @@ TEST_F(RealRun, AStoreThatDiesAtItsStartIsTheSetUpsFailure) {
       run_json({"--bin-dir", scratch_.path() + "/bin", "--nodes", "3", "--time-limit", "5s"});
   EXPECT_EQ(ended.code, 255) << ended.out << ended.err;
   EXPECT_NE(ended.err.find("ended before it answered"), std::string::npos) << ended.err;
-  EXPECT_NE(text_of(latest("nodes/n1/node.log")).find("no licence found"), std::string::npos);
+  EXPECT_NE(text_of_file(latest("nodes/n1/node.log")).find("no licence found"), std::string::npos);
   expect_nothing_left();
 }
 
@@ -241,7 +237,7 @@ TEST_F(RealRun, APortInUseIsNamed) {
   ASSERT_TRUE(eventually(
       [&] {
         return fs::exists(latest("history.jsonl")) &&
-               text_of(latest("history.jsonl")).find("\"ok\"") != std::string::npos;
+               text_of_file(latest("history.jsonl")).find("\"ok\"") != std::string::npos;
       },
       seconds(30)));
   const Ended ended = run_json({"--net", "host", "--base-port", "24680", "--nodes", "1",
@@ -327,7 +323,7 @@ TEST_F(RealRun, AScriptCutsAndHealsAsItSays) {
     ]})";
   const Ended ended = e2e::run(in_scratch({"run", "spec.json", "--json"}));
   EXPECT_EQ(ended.code, 0) << ended.out << ended.err;
-  EXPECT_NE(text_of(latest("history.jsonl")).find("start-partition"), std::string::npos);
+  EXPECT_NE(text_of_file(latest("history.jsonl")).find("start-partition"), std::string::npos);
 }
 
 TEST_F(RealRun, ACampaignThatIsKilledTakesItsRunsWithIt) {
@@ -358,7 +354,7 @@ TEST_F(RealRun, LeftRunningItHasAShellInEveryNodeAndEndsOnASignal) {
 TEST_F(RealRun, AReportIsMadeAgainFromTheFolderAlone) {
   ASSERT_EQ(run_json({"--target", "memory", "--time-limit", "1s", "--seed", "1"}).code, 0);
   for (const char* file : {"report.html", "junit.xml", "summary.md", "verdict.json"}) {
-    const std::string before = text_of(latest(file));
+    const std::string before = text_of_file(latest(file));
     ASSERT_TRUE(fs::remove(latest(file)) || true);
     if (std::string(file) == "verdict.json") std::ofstream(latest(file)) << before;
   }

@@ -113,20 +113,21 @@ class Story {
   Gen heal() const {
     std::vector<Gen> all;
     for (size_t i = 0; i < parts_.faults.size(); ++i) {
-      Op stop;
-      stop.process = kNemesis;
-      stop.f = stop_of(plan_.faults[i].nemesis->kind());
+      const Op stop = stop_op(plan_.faults[i].nemesis->kind());
       all.push_back(lane(i, gen::once(gen::always(stop))));
     }
-    for (const char* kind : {"partition", "pause", "kill"}) {
-      if (!scripted_faults()) break;
-      Op stop;
-      stop.process = kNemesis;
-      stop.f = stop_of(kind);
-      const Worker first = plan_.concurrency;
-      all.push_back(gen::on_workers(first, first + 1, gen::once(gen::always(stop))));
+    if (scripted_faults()) {
+      const Worker own = plan_.concurrency;
+      for (const char* kind : {"partition", "pause", "kill"})
+        all.push_back(gen::on_workers(own, own + 1, gen::once(gen::always(stop_op(kind)))));
     }
     return gen::any(std::move(all));
+  }
+  static Op stop_op(std::string_view kind) {
+    Op stop;
+    stop.process = kNemesis;
+    stop.f = stop_of(kind);
+    return stop;
   }
   // Steps of a script may break things too; the lanes are its own.
   bool scripted_faults() const { return !plan_.in_process && parts_.workload.lanes() > 0; }
