@@ -14,7 +14,8 @@ ctest --test-dir "$build" --output-on-failure --parallel 2 -LE 'e2e|fuzz|seeded'
 
 out=$(mktemp -d) || exit 255
 trap 'rm -rf "$out"' EXIT
-"$build/bin/assay" run --nodes 3 --time-limit 10s --seed 1 --rate 200 --set raft.election-timeout-ms=1000-2000 --op-timeout 3s --out "$out"
+"$build/bin/assay" run --nodes 3 --time-limit 30s --nemesis-interval 7s --fault-duration 5s --seed 1 --rate 200 \
+  --set raft.election-timeout-ms=1000-2000 --op-timeout 3s --out "$out"
 status=$?
 if grep -rE 'ERROR: (Address|Leak|Thread)Sanitizer|WARNING: ThreadSanitizer|runtime error:' "$out" >&2; then
   echo "sanitized.sh: a sanitizer reported something" >&2
