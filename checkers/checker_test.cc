@@ -126,6 +126,24 @@ TEST(CheckHistory, ARunThatWasCutShortIsAtBestUnknown) {
   }
 }
 
+TEST(CheckHistory, ARunWhoseDriverDiedBeforeTheLoadIsUnknown) {
+  const History history = history_of("observer info status {\"node\":\"n1\"}\n",
+                                     R"({"workload":"register","timing":{"load":1000000000}})");
+  const auto verdict = check_history(history, {}, Budget{});
+  ASSERT_TRUE(verdict);
+  EXPECT_EQ(verdict->word(), Word::kUnknown);
+  EXPECT_THAT(verdict->reason, HasSubstr("was its driver killed?"));
+}
+
+TEST(CheckHistory, InWhichNothingWasObservedIsVacuous) {
+  for (const char* text : {"0 invoke write k 1\n0 info write k 1\n", "0 invoke read k\n",
+                           "0 invoke cas k [1,2]\n0 fail cas k [1,2]\n"}) {
+    const auto verdict = check_history(history_of(text), {}, Budget{});
+    ASSERT_TRUE(verdict);
+    EXPECT_EQ(verdict->word(), Word::kVacuous) << text;
+  }
+}
+
 TEST(CheckHistory, WithNothingToJudgeIsVacuous) {
   const History history = history_of("0 invoke read k\n0 ok read k null\n");
   const auto verdict = check_history(history, {"member-agreement"}, Budget{});

@@ -1,8 +1,8 @@
 // non-vacuity: did the run exercise what it claims (K17)? A verdict of valid means little for a
 // run in which nothing happened.
 //
-// Asked only where the header names a workload or claims faults. The thresholds stand in the
-// header (`thresholds`), else these hold:
+// Of every history at least one operation must be ok. The rest is asked only where the header names
+// a workload or claims faults. The thresholds stand in the header (`thresholds`), else these hold:
 //   ok_per_f           10  ok operations of each f that was invoked
 //   conflicts_percent   2  of the guarded writes, where there are any
 //   faults_bitten       1  faults of each claimed kind: installed, observed to bite, healed, and at
@@ -286,13 +286,28 @@ class NonVacuity : public Checker {
            "around them";
   }
   bool applies(const History& history) const override {
-    return !history.header().workload.empty() || !history.header().faults.empty();
+    return makes_claims(history) || !any_ok(history);
   }
   Verdict check(const History& history, const Budget&) const override {
-    if (applies(history) || history.size() == 0) return Audit(history).run();
+    if (makes_claims(history) || history.size() == 0) return Audit(history).run();
     Verdict verdict{.name = "non-vacuity"};
     verdict.reason = "not asked: the header names no workload and claims no fault";
+    if (any_ok(history)) return verdict;
+    verdict.safety = Safety::kVacuous;
+    verdict.reason = "no operation was ok: nothing was observed";
+    verdict.facts.emplace_back(fact::kMissing, "no operation was ok");
     return verdict;
+  }
+
+ private:
+  static bool makes_claims(const History& history) {
+    return !history.header().workload.empty() || !history.header().faults.empty();
+  }
+  static bool any_ok(const History& history) {
+    for (size_t id = 0; id < history.size(); ++id) {
+      if (history[id].type() == OpType::kOk) return true;
+    }
+    return false;
   }
 };
 

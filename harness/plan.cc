@@ -128,6 +128,10 @@ Result<void> plan_workload(Plan& plan) {
   options.keys = spec.keys;
   if (spec.ops_per_key) options.ops_per_key_min = options.ops_per_key_max = *spec.ops_per_key;
   options.processes_per_key = std::max(options.processes_per_key, plan.group_size);
+  if (!spec.script.is_null() && spec.workload != "script") {
+    return input_error("the spec has a script, and the workload \"" + spec.workload +
+                       "\" plays none: expected --workload script");
+  }
   options.script = spec.script;
   auto load = plan.workload->start(options);
   if (!load) return load.error();

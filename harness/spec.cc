@@ -6,6 +6,7 @@
 #include <set>
 #include <sstream>
 
+#include "checkers/checker.h"
 #include "checkers/history/vocabulary.h"
 #include "results/files.h"
 #include "results/json_text.h"
@@ -101,6 +102,14 @@ Result<void> set_expect(TestSpec& spec, const std::string& text) {
   const std::string word = text.substr(0, colon);
   if (word != "valid" && word != "invalid" && word != "blocked") {
     return expected("expect", "valid, invalid or blocked, with an optional :CHECKER", text);
+  }
+  const std::string checker =
+      colon == std::string::npos ? "" : text.substr(colon + 1, text.find('/') - colon - 1);
+  if (colon != std::string::npos && find_checker(checker) == nullptr) {
+    std::string known;
+    for (const Checker* one : all_checkers())
+      known += (known.empty() ? "" : ", ") + std::string(one->name());
+    return input_error("--expect: unknown checker \"" + checker + "\": expected one of " + known);
   }
   spec.expect[colon == std::string::npos ? "" : text.substr(colon + 1)] = word;
   return {};

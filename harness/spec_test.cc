@@ -106,6 +106,7 @@ TEST(Spec, BadFilesAreNamedWithLineAndColumn) {
       {"{\n  \"set\": {\"stale\": 1}}", "s.json:2:", "expected target.option=value"},
       {"{\n  \"nemesis\": \"kill,,pause\"}", "s.json:2:", "expected none, or faults"},
       {"{\n  \"expect\": \"maybe\"}", "s.json:2:", "expected valid, invalid or blocked"},
+      {"{\n  \"expect\": \"valid:linear\"}", "s.json:2:", "unknown checker \"linear\""},
       {"{\n  \"script\": 3}", "s.json:2:", "expected a list of steps"},
       {"[]", "s.json:1:1:", "expected an object"},
       {"{\n  \"nodes\": 3", "s.json:2:", "expected"},

@@ -31,7 +31,9 @@ bool scalar_slot(const Value& value, Slot& slot) {
   } else if (value.is_int()) {
     slot = {SlotKind::kInt, value.as_int()};
   } else if (value.is_double()) {
-    slot = {SlotKind::kDouble, std::bit_cast<int64_t>(value.as_double())};
+    const auto whole = whole_number(value.as_double());
+    slot = whole ? Slot{SlotKind::kInt, *whole}
+                 : Slot{SlotKind::kDouble, std::bit_cast<int64_t>(value.as_double())};
   } else if (value.is_string()) {
     slot = {SlotKind::kString, value.as_symbol().id()};
   } else {
@@ -42,7 +44,6 @@ bool scalar_slot(const Value& value, Slot& slot) {
 
 Scalar scalar_of(Slot slot) {
   ASSAY_CHECK(slot.kind != SlotKind::kArgument, "the [a,b] of a cas: use argument_pair");
-  if (slot.kind == SlotKind::kDouble && std::bit_cast<double>(slot.bits) == 0.0) slot.bits = 0;
   return {static_cast<uint8_t>(slot.kind), slot.bits};
 }
 
@@ -448,6 +449,7 @@ struct HistoryBuilder::Pairing {
   Result<void> add_nemesis(const Op& line);
   void invoke(const Op& line);
   void finish(uint32_t id, const Op& line);
+  bool answers_its_argument(uint32_t id);
   void set_f(uint32_t id, Symbol f);
   void set_error(uint32_t id, const OpError& error);
   void set_token(uint32_t id, Column column, Token token);
@@ -523,6 +525,11 @@ Result<void> HistoryBuilder::Pairing::add_client(const Op& line) {
                        " by process " + process_name(line.process) + ", found key " +
                        quoted(line.key));
   finish(open, line);
+  if (line.type == OpType::kOk && (f == f::write || f == f::cas) && !line.value.is_null() &&
+      !answers_its_argument(open)) {
+    return input_error("expected the value that process " + process_name(line.process) +
+                       " invoked " + quoted(f) + " with, found " + line.value.to_json());
+  }
   open = kNone;
   return {};
 }
@@ -596,6 +603,12 @@ void HistoryBuilder::Pairing::finish(uint32_t id, const Op& line) {
       (!record.has_rare || rare(id).scheduled.count < 0))
     set_scheduled(id, line.scheduled);
   if (!line.extra.is_null()) rare(id).return_extra = composite(line.extra);
+}
+
+bool HistoryBuilder::Pairing::answers_its_argument(uint32_t id) {
+  const Record& record = store.record(id);
+  if (record.argument_is_pair) return record.result_kind == SlotKind::kArgument;
+  return Slot{record.result_kind, record.result} == first_slot(record);
 }
 
 void HistoryBuilder::Pairing::set_f(uint32_t id, Symbol f) {

@@ -127,6 +127,13 @@ TEST(History, RefusesWhatCannotBePaired) {
             "expected a completion of \"read\" by process 0, found ok of \"write\"");
   EXPECT_EQ(refusal("0 invoke read k\n0 info read j"),
             "expected a completion with key \"k\" by process 0, found key \"j\"");
+  EXPECT_EQ(refusal("0 invoke write k 1\n0 ok write k 2"),
+            "expected the value that process 0 invoked \"write\" with, found 2");
+  EXPECT_EQ(refusal("0 invoke cas k [1,2]\n0 ok cas k [1,3]"),
+            "expected the value that process 0 invoked \"cas\" with, found [1,3]");
+  EXPECT_EQ(refusal("0 invoke write k 1\n0 ok write k 1.0"), "");
+  EXPECT_EQ(refusal("0 invoke cas k [1,[2]]\n0 ok cas k [1,[2]]"), "");
+  EXPECT_EQ(refusal("0 invoke write k 1\n0 ok write k"), "") << "it need not be said again";
   EXPECT_THAT(refusal("nemesis ok kill"), HasSubstr("\"kill\""));
   EXPECT_THAT(refusal("nemesis info kill\nnemesis invoke kill"), HasSubstr("another invocation"));
   EXPECT_EQ(refusal("0 invoke read k\n0 ok read"), "") << "the key of a completion may be missing";
@@ -190,7 +197,7 @@ TEST(History, KeepsEveryKindOfValue) {
         op.f = Symbol(f);
         op.value = argument;
         ASSERT_TRUE(builder.add(op).ok());
-        Op end = complete(op, OpType::kOk);
+        Op end = complete(op, OpType::kFail);  // an ok one repeats its argument
         end.value = result;
         ASSERT_TRUE(builder.add(end).ok());
         const History history = builder.build();
@@ -251,9 +258,9 @@ TEST(History, PairsOfACasAreTakenApart) {
       0 invoke cas k [1,"a"]
       0 ok cas k [1,"a"]
       0 invoke cas k [[1,2],{"a":1}]
-      0 ok cas k [1,2]
-      0 invoke write k {"a":1}
-      0 ok write k [1,2]
+      0 info cas k [1,2]
+      1 invoke write k {"a":1}
+      1 info write k [1,2]
       0 invoke other k ["a",1]
       0 ok other k "a"
       0 invoke write k 1

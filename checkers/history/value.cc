@@ -161,8 +161,18 @@ void Value::append_json(std::string& out) const {
   }
 }
 
+std::optional<int64_t> whole_number(double number) {
+  constexpr double kExact = 9007199254740992;  // 2^53: up to here a double tells integers apart
+  if (!(number >= -kExact && number <= kExact) || number != std::trunc(number)) return std::nullopt;
+  return static_cast<int64_t>(number);
+}
+
 bool operator==(const Value& a, const Value& b) {
-  if (a.data_.index() != b.data_.index()) return false;
+  if (a.data_.index() != b.data_.index()) {
+    if (a.is_double() && b.is_int()) return whole_number(a.as_double()) == b.as_int();
+    if (a.is_int() && b.is_double()) return whole_number(b.as_double()) == a.as_int();
+    return false;
+  }
   if (a.is_array()) return &a.as_array() == &b.as_array() || a.as_array() == b.as_array();
   if (a.is_object())
     return &a.as_object() == &b.as_object() || equal_objects(a.as_object(), b.as_object());
@@ -177,7 +187,8 @@ uint64_t Value::hash() const {
     case 2:
       return combine(kind, static_cast<uint64_t>(as_int()));
     case 3:
-      return combine(kind, std::bit_cast<uint64_t>(as_double() + 0.0));  // -0.0 becomes 0.0
+      if (const auto whole = whole_number(as_double())) return Value(*whole).hash();
+      return combine(kind, std::bit_cast<uint64_t>(as_double()));
     case 4:
       return combine(kind, as_symbol().id());
     case 5: {

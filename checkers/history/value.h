@@ -1,12 +1,14 @@
 // Value: what an operation carries, in JSON's data model. Immutable, cheap to copy, any thread.
 //
-// Equality is exact and typed, as a checker needs it: 1, 1.0, "1" and true are four values.
+// Equality is exact and typed, as a checker needs it: 1, "1" and true are three values. Numbers are
+// JSON's, which has one kind of them: 1.0 is 1, whatever a store's client library makes of it.
 // Absent is null. Objects keep the order in which their members were written, but compare equal
 // in any order.
 #pragma once
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -85,5 +87,8 @@ class Value {
 
 // Appends text as a JSON string, with its quotes, to out. Bytes that are not UTF-8 become U+FFFD.
 void append_json_string(std::string& out, std::string_view text);
+
+// The integer that this number is, where it is one and a double is exact.
+std::optional<int64_t> whole_number(double number);
 
 }  // namespace assay

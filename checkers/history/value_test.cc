@@ -26,15 +26,15 @@ TEST(Value, DifferentKindsAreNeverEqual) {
                           false,
                           0,
                           1,
-                          1.0,
-                          0.0,
+                          1.5,
+                          -0.5,
                           "",
                           "1",
                           "true",
                           "null",
                           Value::array({}),
                           Value::array({1}),
-                          Value::array({1.0}),
+                          Value::array({1.5}),
                           object({}),
                           object({{"1", 1}})};
   for (size_t i = 0; i < std::size(values); ++i)
@@ -47,9 +47,24 @@ TEST(Value, EqualityLooksInside) {
   EXPECT_EQ(Value::array({1, "a", nullptr}), Value::array({1, "a", nullptr}));
   EXPECT_NE(Value::array({1, "a"}), Value::array({"a", 1}));
   EXPECT_NE(Value::array({1}), Value::array({1, 1}));
-  EXPECT_NE(Value::array({Value::array({1})}), Value::array({Value::array({1.0})}));
+  EXPECT_NE(Value::array({Value::array({1})}), Value::array({Value::array({1.5})}));
   EXPECT_EQ(Value(0.0), Value(-0.0));
   EXPECT_EQ(Value(0.0).hash(), Value(-0.0).hash());
+}
+
+TEST(Value, AWholeNumberIsOneHoweverItIsWritten) {
+  for (int64_t whole :
+       {int64_t{0}, int64_t{1}, int64_t{-7}, int64_t{1} << 53, -(int64_t{1} << 53)}) {
+    const auto written_as_double = static_cast<double>(whole);
+    EXPECT_EQ(Value(whole), Value(written_as_double));
+    EXPECT_EQ(Value(written_as_double), Value(whole));
+    EXPECT_EQ(Value(whole).hash(), Value(written_as_double).hash());
+    EXPECT_EQ(Value::array({whole}).hash(), Value::array({written_as_double}).hash());
+  }
+  // Beyond, several integers are one double.
+  EXPECT_NE(Value((int64_t{1} << 53) + 1), Value(9007199254740992.0));
+  EXPECT_NE(Value(INT64_MAX), Value(9223372036854775808.0));
+  EXPECT_NE(Value(1), Value(1.5));
 }
 
 TEST(Value, ObjectsAreEqualInAnyOrder) {

@@ -69,7 +69,11 @@ int check_verb(const CheckArgs& args) {
 
   RunInfo info;
   if (*folder) {
-    if (auto spec = (*folder)->read_spec()) take_spec(*spec, info);
+    if (auto spec = (*folder)->read_spec()) {
+      take_spec(*spec, info);
+    } else {
+      std::fprintf(stderr, "assay: warning: %s\n", spec.error().message.c_str());
+    }
     info.folder = (*folder)->path();
     info.rerun = "assay rerun " + info.folder;
     if (auto written = (*folder)->write_verdict(checked->verdict, checked->history); !written)

@@ -94,6 +94,8 @@ int run_in(const fs::path& process, const std::vector<std::string>& command) {
 int shell_verb(const ShellArgs& args) {
   auto folder = RunFolder::open(args.run, std::string(kDefaultRuns));
   if (!folder) return fail(folder.error());
+  if (args.node.find('/') != std::string::npos || !fs::is_directory(folder->node_path(args.node)))
+    return fail(input_error("the run " + folder->name() + " has no node \"" + args.node + "\""));
   auto agent = find_agent(folder->name(), args.node);
   if (!agent) return fail(agent.error());
   std::vector<std::string> command = args.command;

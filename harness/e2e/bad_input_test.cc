@@ -75,6 +75,9 @@ TEST_F(BadInput, InASpecFile) {
   expect_refused(
       {"run", file("c.json", "{\n\"workload\": \"script\",\n\"script\": [{\"f\": \"fly\"}]}")},
       {"step 1"});
+  expect_refused(
+      {"run", file("d.json", "{\"script\": [{\"on\": \"n1\", \"f\": \"read\", \"key\": \"k\"}]}")},
+      {"has a script", "--workload script"});
   expect_refused({"run", "missing.json"}, {"missing.json"});
 }
 

@@ -345,6 +345,8 @@ TEST_F(RealRun, LeftRunningItHasAShellInEveryNodeAndEndsOnASignal) {
                                            "ip addr 2>/dev/null || /usr/sbin/ip addr"}));
   EXPECT_EQ(shell.code, 0) << shell.err;
   EXPECT_NE(shell.out.find("10."), std::string::npos) << shell.out;
+  const Ended nowhere = e2e::run(in_scratch({"shell", "latest", "n4"}));
+  EXPECT_EQ(nowhere.code, 254) << nowhere.err;
   program.signal(SIGTERM);
   const Ended ended = program.wait(seconds(20));
   EXPECT_EQ(ended.code, 0) << ended.out << ended.err;
