@@ -201,15 +201,12 @@ TEST_F(RealRun, EtcdThatRunsAlreadyIsTestedByItsAddresses) {
     const size_t begin = log.find("http://", at) + 7;
     endpoints += (endpoints.empty() ? "" : ",") + log.substr(begin, log.find('"', begin) - begin);
   }
-  const std::vector<std::string> options{"run",          "--json",
-                                         "--out",        scratch_.path() + "/outside",
-                                         "--target",     "etcd-endpoints",
-                                         "--set",        "etcd-endpoints.endpoints=" + endpoints,
-                                         "--time-limit", "5s",
-                                         "--seed",       "1"};
+  const Launch launch = in_scratch(
+      {"run", "--out", scratch_.path() + "/outside", "--target", "etcd-endpoints", "--set",
+       "etcd-endpoints.endpoints=" + endpoints, "--time-limit", "5s", "--seed", "1"});
   // Twice: what the first left in the store is not the second's.
   for (int i = 0; i < 2; ++i) {
-    const Ended ended = e2e::run(in_scratch(options));
+    const Ended ended = e2e::run(launch);
     EXPECT_EQ(ended.code, 0) << ended.out << ended.err;
     EXPECT_NE(ended.out.find("kill: etcd-endpoints starts no nodes"), std::string::npos)
         << ended.out;

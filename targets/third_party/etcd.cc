@@ -31,10 +31,6 @@ struct Settings {
   bool serializable_reads = false;
 };
 
-bool has(std::string_view line, std::string_view words) {
-  return line.find(words) != std::string_view::npos;
-}
-
 // What stands in a log of etcd that is broken. Its own lines are JSON with a level; its words for
 // settings ("corrupt-check-time-interval") are no finding.
 constexpr std::pair<std::string_view, std::string_view> kFindings[] = {
@@ -99,23 +95,21 @@ class EtcdTarget : public Target {
     spec.name = "etcd";
     spec.cwd = node.folder;
     spec.log_path = node.folder + "/etcd.log";
-    spec.env = {{"NO_PROXY", "*"}};
+    spec.env = {{"NO_PROXY", "*"}};  // between peers
     spec.argv = without_own_environment();
     const std::string client = url(node, node.client_port);
     const std::string peer = url(node, node.peer_port);
-    for (const std::string& word :
-         {program, "--name=" + node.name, "--data-dir=" + node.folder + "/data/etcd",
-          "--listen-client-urls=" + client, "--advertise-client-urls=" + client,
-          "--listen-peer-urls=" + peer, "--initial-advertise-peer-urls=" + peer,
-          "--initial-cluster=" + members(layout), std::string("--initial-cluster-state=new"),
-          // No two runs have one folder.
-          "--initial-cluster-token=" + layout.nodes.front().folder,
-          "--heartbeat-interval=" + std::to_string(settings_.heartbeat_ms),
-          "--election-timeout=" + std::to_string(settings_.election_ms),
-          "--snapshot-count=" + std::to_string(settings_.snapshot_count),
-          std::string("--logger=zap"), std::string("--log-outputs=stderr")}) {
-      spec.argv.push_back(word);
-    }
+    spec.argv.insert(spec.argv.end(),
+                     {program, "--name=" + node.name, "--data-dir=" + node.folder + "/data/etcd",
+                      "--listen-client-urls=" + client, "--advertise-client-urls=" + client,
+                      "--listen-peer-urls=" + peer, "--initial-advertise-peer-urls=" + peer,
+                      "--initial-cluster=" + members(layout), "--initial-cluster-state=new",
+                      // No two runs have one folder.
+                      "--initial-cluster-token=" + layout.nodes.front().folder,
+                      "--heartbeat-interval=" + std::to_string(settings_.heartbeat_ms),
+                      "--election-timeout=" + std::to_string(settings_.election_ms),
+                      "--snapshot-count=" + std::to_string(settings_.snapshot_count),
+                      "--logger=zap", "--log-outputs=stderr"});
     if (settings_.compaction != kCompactionOff) {
       const size_t colon = settings_.compaction.find(':');
       spec.argv.push_back("--auto-compaction-mode=" + settings_.compaction.substr(0, colon));
@@ -140,7 +134,7 @@ class EtcdTarget : public Target {
 
   std::string_view log_finding(std::string_view line) const override {
     for (const auto& [words, finding] : kFindings) {
-      if (has(line, words)) return finding;
+      if (line.find(words) != std::string_view::npos) return finding;
     }
     return "";
   }
