@@ -127,9 +127,8 @@ class EtcdTarget : public Target {
     members_.status(loop, node, std::move(done));
   }
   void chain(Loop& loop, const NodeInfo& node, int64_t, Callback<Value> done) override {
-    if (settings_.compaction != kCompactionOff)
-      return loop.post([done = std::move(done)] { done(Value()); });
-    members_.hash(loop, node, std::move(done));
+    if (settings_.compaction == kCompactionOff) return members_.hash(loop, node, std::move(done));
+    members_.contents(loop, node, std::move(done));
   }
 
   std::string_view log_finding(std::string_view line) const override {

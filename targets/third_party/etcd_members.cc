@@ -4,6 +4,7 @@
 
 #include "targets/kv/http/json_node.h"
 #include "targets/kv/http/kv_client.h"
+#include "targets/kv/service/hash.h"
 
 namespace assay {
 namespace {
@@ -12,6 +13,7 @@ using kv::JsonNode;
 
 constexpr std::string_view kStatus = "/v3/maintenance/status";
 constexpr std::string_view kHash = "/v3/maintenance/hash";
+constexpr std::string_view kRange = "/v3/kv/range";
 constexpr std::string_view kVars = "/debug/vars";
 constexpr int kHashTries = 5;
 constexpr Nanos kHashPause = milliseconds(100);
@@ -171,6 +173,32 @@ Value etcd_hash_of(std::string_view status, std::string_view hash, std::string_v
   if (!value) return {};
   return Value::object({{Symbol("from"), Value(before->applied)},
                         {Symbol("hashes"), Value::array({Value(hex(*value))})}});
+}
+
+Value etcd_contents_of(std::string_view range) {
+  const auto answer = object_in(range);
+  const JsonNode* header = answer ? answer->find("header") : nullptr;
+  const auto revision = header ? number_in<int64_t>(*header, "revision") : std::nullopt;
+  if (!revision || *revision == 0) return {};
+  kv::Hasher hash;
+  if (const JsonNode* keys = answer->find("kvs")) {
+    for (const JsonNode& key : keys->children) {
+      for (const JsonNode& field : key.children) {
+        hash.add(field.name).add(field.text);
+      }
+    }
+  }
+  return Value::object({{Symbol("from"), Value(*revision)},
+                        {Symbol("hashes"), Value::array({Value(hex(hash.value()))})}});
+}
+
+void EtcdMembers::contents(Loop& loop, const NodeInfo& node, Callback<Value> done) {
+  if (names_->nodes.size() < 2) return loop.post([done = std::move(done)] { done(Value()); });
+  // From the first key to the last.
+  ask_kv(loop, node, "POST", kRange, R"({"key":"AA==","range_end":"AA==","serializable":true})",
+         [done = std::move(done)](const Result<std::string>& body) {
+           body ? done(etcd_contents_of(*body)) : done(body.error());
+         });
 }
 
 void EtcdMembers::hash(Loop& loop, const NodeInfo& node, Callback<Value> done) {

@@ -34,6 +34,9 @@ class EtcdMembers {
   // members delete old revisions each at its own pace.
   void hash(Loop& loop, const NodeInfo& node, Callback<Value> done);
 
+  // The same for a store that is being compacted: the hash of the live keys, by the revision.
+  void contents(Loop& loop, const NodeInfo& node, Callback<Value> done);
+
   // --- The pure parts
 
   // What a member answers; an empty text: nothing.
@@ -51,5 +54,7 @@ class EtcdMembers {
 
 // Null unless the hash, asked for between `status` and `vars`, is that of status's applied index.
 Value etcd_hash_of(std::string_view status, std::string_view hash, std::string_view vars);
+// Of a range over all keys.
+Value etcd_contents_of(std::string_view range);
 
 }  // namespace assay

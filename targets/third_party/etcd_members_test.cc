@@ -93,5 +93,24 @@ TEST(EtcdMembers, AHashCountsOnlyWhereNothingWasCommittedMeanwhile) {
   EXPECT_TRUE(etcd_hash_of(status, hash, vars).is_null());
 }
 
+TEST(EtcdMembers, ContentsDifferWhereOneFieldOfOneKeyDoes) {
+  const std::string range =
+      R"({"header":{"member_id":"1","revision":"7","raft_term":"9"},"kvs":[)"
+      R"({"key":"YQ==","create_revision":"2","mod_revision":"7","version":"6","value":"YQ=="}],)"
+      R"("count":"1"})";
+  const Value contents = etcd_contents_of(range);
+  EXPECT_EQ(contents.int_or("from", 0), 7);
+  std::string of_another = range;
+  of_another.replace(of_another.find("\"1\""), 3, "\"2\"");
+  EXPECT_EQ(etcd_contents_of(of_another), contents);
+  for (const char* field : {"create_revision\":\"2", "version\":\"6", "value\":\"YQ"}) {
+    std::string other = range;
+    other[other.find(field) + std::string(field).size() - 1] = 'Z';
+    EXPECT_NE(etcd_contents_of(other)["hashes"].to_json(), contents["hashes"].to_json()) << field;
+  }
+  for (const char* none : {"", "[]", "{}", R"({"header":{"revision":"x"}})"})
+    EXPECT_TRUE(etcd_contents_of(none).is_null()) << none;
+}
+
 }  // namespace
 }  // namespace assay
