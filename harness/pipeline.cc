@@ -59,7 +59,7 @@ ExitCode run_pipeline(Plan& plan, const std::string& command_line, Console& cons
     return failed(written.error(), console);
   console.note("seed " + std::to_string(plan.seed) + ", run folder " + folder->path());
 
-  if (!plan.in_process && plan.spec.net == NetMode::kPrivate) {
+  if (plan.starts_nodes && plan.spec.net == NetMode::kPrivate) {
     if (auto entered = enter_private_world(folder->name()); !entered)
       return failed(entered.error(), console);
   }
@@ -74,7 +74,7 @@ ExitCode run_pipeline(Plan& plan, const std::string& command_line, Console& cons
     code = conclude(plan, *folder, recorded, std::move(judged), info, console);
   };
   const bool stays =
-      plan.spec.leave_running && !plan.in_process && !recorded.failure && !recorded.interrupted;
+      plan.spec.leave_running && plan.starts_nodes && !recorded.failure && !recorded.interrupted;
   if (stays) {  // its loop hears the signals
     live.hold([&] { finish(nullptr); });
   } else {

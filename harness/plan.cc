@@ -6,6 +6,7 @@
 namespace assay {
 namespace {
 
+constexpr int kNodes = 5;
 constexpr int kGroupSize = 10;
 
 std::string names_of(const auto& items, auto name) {
@@ -57,9 +58,11 @@ Result<TargetInfo::Settings> settings_of(const TestSpec& spec, const TargetInfo&
   return settings;
 }
 
-Powers powers_of(const Target& target, const TestSpec& spec) {
-  if (!target.has_daemons()) return {};
-  return {.kill = true, .pause = true, .cut = spec.net == NetMode::kPrivate && spec.nodes > 1};
+Powers powers_of(const Plan& plan) {
+  if (!plan.starts_nodes) return {};
+  return {.kill = true,
+          .pause = true,
+          .cut = plan.spec.net == NetMode::kPrivate && plan.layout.nodes.size() > 1};
 }
 
 Result<PlannedFault> look_up_fault(const FaultSpec& fault) {
@@ -80,7 +83,7 @@ Result<PlannedFault> look_up_fault(const FaultSpec& fault) {
 }
 
 Result<void> plan_faults(Plan& plan) {
-  const Powers powers = powers_of(*plan.target, plan.spec);
+  const Powers powers = powers_of(plan);
   const bool chosen = plan.spec.nemesis.has_value();
   if (!chosen) plan.spec.nemesis = {{"partition", {}}, {"pause", {}}, {"kill", {}}};
   std::vector<FaultSpec> used;
@@ -93,7 +96,8 @@ Result<void> plan_faults(Plan& plan) {
       continue;
     }
     const std::string why = plan.in_process ? "the target " + plan.spec.target + " has no nodes"
-                            : plan.spec.nodes == 1
+                            : !plan.starts_nodes ? plan.spec.target + " starts no nodes"
+                            : plan.layout.nodes.size() == 1
                                 ? "one node has no other to be cut off from"
                                 : "there is no network between the nodes with --net host";
     if (chosen) return input_error("the nemesis \"" + asked.kind + "\" is not possible: " + why);
@@ -142,9 +146,10 @@ Result<void> plan_workload(Plan& plan) {
 
 void plan_workers(Plan& plan) {
   TestSpec& spec = plan.spec;
-  plan.group_size = std::max(kGroupSize, spec.nodes);
-  int wanted = std::max(20, spec.nodes);
-  if (spec.concurrency_per_node > 0) wanted = spec.concurrency_per_node * spec.nodes;
+  const int nodes = static_cast<int>(plan.layout.nodes.size());
+  plan.group_size = std::max(kGroupSize, nodes);
+  int wanted = std::max(20, nodes);
+  if (spec.concurrency_per_node > 0) wanted = spec.concurrency_per_node * nodes;
   if (spec.concurrency) wanted = *spec.concurrency;
   if (wanted < plan.group_size) plan.group_size = wanted;
   plan.concurrency = (wanted + plan.group_size - 1) / plan.group_size * plan.group_size;
@@ -161,15 +166,34 @@ void plan_times(Plan& plan) {
   spec.nemesis_interval = plan.interval;
 }
 
-void plan_nodes(Plan& plan) {
-  for (int i = 0; i < plan.spec.nodes; ++i) {
+Result<void> plan_nodes(Plan& plan) {
+  plan.layout.nodes = plan.target->running_nodes();
+  plan.starts_nodes = plan.target->has_daemons();
+  plan.in_process = !plan.starts_nodes && plan.layout.nodes.empty();
+  plan.layout.bin_dir = plan.spec.bin_dir;
+  if (const int running = static_cast<int>(plan.layout.nodes.size()); running > 0) {
+    if (plan.spec.nodes.value_or(running) != running) {
+      return input_error("--nodes: expected " + std::to_string(running) + ", as many as " +
+                         plan.spec.target + " is given, found " + std::to_string(*plan.spec.nodes));
+    }
+    plan.spec.nodes = running;
+    plan.spec.net = NetMode::kHost;  // they are not in a network of ours
+    return {};
+  }
+  plan.spec.nodes = plan.spec.nodes.value_or(kNodes);
+  for (int i = 0; i < *plan.spec.nodes; ++i) {
     plan.layout.nodes.push_back({.index = i, .name = "n" + std::to_string(i + 1)});
   }
-  plan.layout.bin_dir = plan.spec.bin_dir;
+  return {};
 }
 
 void note_what_is_not_tested(Plan& plan) {
   if (plan.in_process) return;
+  if (!plan.starts_nodes) {
+    for (const char* what : {"power loss", "clocks", "disks", "membership", "exits and logs"})
+      plan.not_tested.push_back(std::string(what) + ": " + plan.spec.target + " starts no nodes");
+    return;
+  }
   plan.not_tested.push_back(
       "power loss: SIGKILL keeps what the kernel has, so a missing fsync is not seen");
   plan.not_tested.push_back("clocks: the nodes share one clock");
@@ -188,8 +212,8 @@ Value list_of(const auto& items) {
 Result<Plan> make_plan(const TestSpec& spec) {
   Plan plan;
   plan.spec = spec;
-  if (spec.nodes < 1 || spec.nodes > 64) {
-    return input_error("--nodes: expected 1 to 64, found " + std::to_string(spec.nodes));
+  if (spec.nodes && (*spec.nodes < 1 || *spec.nodes > 64)) {
+    return input_error("--nodes: expected 1 to 64, found " + std::to_string(*spec.nodes));
   }
   plan.seed = spec.seed ? *spec.seed : std::random_device{}();
   plan.spec.seed = plan.seed;
@@ -211,10 +235,11 @@ Result<Plan> make_plan(const TestSpec& spec) {
   auto target = (*info)->make(plan.settings, plan.seed);
   if (!target) return target.error();
   plan.target = std::move(*target);
-  plan.in_process = !plan.target->has_daemons();
+  for (const auto& [option, value] : plan.target->drawn())
+    plan.spec.set[spec.target + "." + option] = value;
 
+  if (auto planned = plan_nodes(plan); !planned) return planned.error();
   if (auto faults = plan_faults(plan); !faults) return faults.error();
-  plan_nodes(plan);
   plan_workers(plan);
   plan_times(plan);
   if (auto planned = plan_workload(plan); !planned) return planned.error();

@@ -19,7 +19,7 @@ struct PlannedFault {
 };
 
 struct Plan {
-  TestSpec spec;  // as used: seed, concurrency, interval and duration are filled in
+  TestSpec spec;  // as used: what was left open is filled in
   uint64_t seed = 0;
   const Workload* workload = nullptr;
   std::unique_ptr<WorkloadRun> load;  // of this run
@@ -27,8 +27,9 @@ struct Plan {
   std::vector<std::string> canaries;  // switches in `settings` that make the target wrong
   std::unique_ptr<Target> target;
   std::vector<PlannedFault> faults;
-  bool in_process = false;  // the target has no daemons: no nodes, no agents, no network
-  Layout layout;            // addresses and ports are those of the chosen network
+  bool starts_nodes = true;  // else there are no agents, and no network of ours
+  bool in_process = false;   // nor nodes anywhere
+  Layout layout;             // addresses and ports are those of the chosen network
   int concurrency = 20;
   int group_size = 10;
   Nanos lead_in;

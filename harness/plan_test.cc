@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 namespace assay {
 namespace {
 
@@ -20,6 +22,8 @@ std::string refusal(std::vector<std::pair<std::string, std::string>> options) {
   EXPECT_EQ(plan.error().fault, Fault::kInput);
   return plan.error().message;
 }
+
+constexpr const char* kEndpoints = "etcd-endpoints.endpoints=10.0.0.1:2379,10.0.0.2:2379";
 
 TEST(Plan, RefusesWhatIsNotThereAndSaysWhatIs) {
   const struct {
@@ -49,6 +53,15 @@ TEST(Plan, RefusesWhatIsNotThereAndSaysWhatIs) {
       {{{"nodes", "1"}, {"nemesis", "partition"}},
        "the nemesis \"partition\" is not possible",
        "one node"},
+      {{{"target", "etcd-endpoints"}},
+       "etcd-endpoints.endpoints: expected 1 to 64 addresses",
+       "10.0.0.1:2379"},
+      {{{"target", "etcd-endpoints"}, {"set", kEndpoints}, {"nemesis", "kill"}},
+       "the nemesis \"kill\" is not possible",
+       "etcd-endpoints starts no nodes"},
+      {{{"target", "etcd-endpoints"}, {"set", kEndpoints}, {"nodes", "5"}},
+       "--nodes: expected 2, as many as etcd-endpoints is given",
+       "found 5"},
   };
   for (const auto& row : rows) {
     const std::string message = refusal(row.options);
@@ -80,6 +93,34 @@ TEST(Plan, FaultsByDefaultAreThoseThatThePowersAllow) {
   auto memory = make_plan(spec_of({{"target", "memory"}}));
   ASSERT_TRUE(memory.ok());
   EXPECT_EQ(memory->faults_name(), "none");
+}
+
+TEST(Plan, NodesThatRunAlreadyAreTakenAsTheyAre) {
+  auto plan = make_plan(spec_of({{"target", "etcd-endpoints"}, {"set", kEndpoints}}));
+  ASSERT_TRUE(plan.ok()) << plan.error().message;
+  EXPECT_FALSE(plan->starts_nodes);
+  EXPECT_FALSE(plan->in_process);
+  EXPECT_EQ(plan->spec.nodes, 2);
+  EXPECT_EQ(plan->spec.net, NetMode::kHost);
+  EXPECT_EQ(plan->layout.nodes.at(1).address, "10.0.0.2");
+  EXPECT_EQ(plan->faults_name(), "none");
+  for (const char* fault : {"partition", "pause", "kill", "power loss", "clocks"}) {
+    const std::string line = std::string(fault) + ": etcd-endpoints starts no nodes";
+    EXPECT_EQ(std::count(plan->not_tested.begin(), plan->not_tested.end(), line), 1) << line;
+  }
+}
+
+TEST(Plan, WhatTheTargetDrewIsInTheSpecAndMakesTheSamePlan) {
+  auto plan = make_plan(spec_of({{"target", "etcd"}, {"seed", "7"}}));
+  ASSERT_TRUE(plan.ok()) << plan.error().message;
+  EXPECT_EQ(plan->spec.nodes, 5);
+  EXPECT_TRUE(plan->spec.set.contains("etcd.heartbeat-ms"));
+  EXPECT_TRUE(plan->canaries.empty());
+  auto again = make_plan(plan->spec);
+  ASSERT_TRUE(again.ok()) << again.error().message;
+  EXPECT_EQ(again->spec.set, plan->spec.set);
+  EXPECT_EQ(again->target->claims().election_timeout_min,
+            plan->target->claims().election_timeout_min);
 }
 
 TEST(Plan, TimesFollowFromTheTimeLimit) {

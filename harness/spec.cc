@@ -393,7 +393,7 @@ Value spec_to_value(const TestSpec& spec) {
   put("target", spec.target);
   put("workload", spec.workload);
   if (spec.nemesis) put("nemesis", nemesis_text(*spec.nemesis));
-  put("nodes", spec.nodes);
+  if (spec.nodes) put("nodes", *spec.nodes);
   time("time-limit", spec.time_limit);
   put("rate", spec.rate == 0 ? Value("max") : Value(spec.rate));
   if (spec.concurrency) put("concurrency", *spec.concurrency);

@@ -28,7 +28,7 @@ struct TestSpec {
   std::string workload = "register";
   // Unset: partition, pause and kill, of these what the target's powers allow.
   std::optional<std::vector<FaultSpec>> nemesis;
-  int nodes = 5;
+  std::optional<int> nodes;  // unset: as many as the target runs on already, else 5
   Nanos time_limit = seconds(30);
   int64_t rate = 1000;                 // operations/s over all workers; 0: as fast as answers come
   std::optional<int> concurrency;      // workers

@@ -1,10 +1,14 @@
 #include "targets/memory.h"
 #include "targets/raft_target.h"
 #include "targets/target.h"
+#include "targets/third_party/etcd.h"
+#include "targets/third_party/etcd_endpoints.h"
 
 // One line per target, in the order in which they are shown.
-#define ASSAY_TARGETS(X) \
-  X(raft_target)         \
+#define ASSAY_TARGETS(X)   \
+  X(raft_target)           \
+  X(etcd_target)           \
+  X(etcd_endpoints_target) \
   X(memory_target)
 
 namespace assay {

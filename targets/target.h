@@ -8,6 +8,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "checkers/history/error.h"
@@ -73,14 +74,22 @@ struct Layout {
   std::string bin_dir;  // programs of ours
 };
 
+// Option and value, as `--set target.option=value` says them.
+using TargetSettings = std::vector<std::pair<std::string, std::string>>;
+
 class Target {
  public:
   virtual ~Target() = default;
   virtual std::string_view name() const = 0;
   virtual Claims claims() const = 0;
   virtual std::vector<Symbol> ops() const = 0;  // each f that its clients serve
-  // False: it lives in this process, needs no node and offers no power over any.
+  // False: nothing is started for it, and there is no power over any node: it lives in this
+  // process, or it runs already (running_nodes).
   virtual bool has_daemons() const = 0;
+  // Of a target that runs already: where its clients reach it. The run has these nodes.
+  virtual std::vector<NodeInfo> running_nodes() const { return {}; }
+  // What it drew for settings that were left to the seed.
+  virtual TargetSettings drawn() const { return {}; }
   // The program to start on a node; called again for every restart.
   virtual Result<DaemonSpec> daemon(const Layout& layout, const NodeInfo& node) const = 0;
   // Files whose hashes name the version under test.
@@ -102,7 +111,7 @@ struct TargetInfo {
   std::string_view summary;
   std::vector<TargetOption> options;
   // The settings hold every option, with its default where nothing was set.
-  using Settings = std::vector<std::pair<std::string, std::string>>;
+  using Settings = TargetSettings;
   std::function<Result<std::unique_ptr<Target>>(const Settings&, uint64_t seed)> make;
 };
 

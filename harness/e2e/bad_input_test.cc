@@ -45,7 +45,7 @@ TEST_F(BadInput, OnTheCommandLine) {
   expect_refused({"certify", "--target", "raft"}, {"unknown command \"certify\"", "run"});
   expect_refused({}, {"subcommand"});
   expect_refused({"run", "--tarpit", "raft"}, {"--tarpit"});
-  expect_refused({"run", "--target", "rift"}, {"unknown target \"rift\"", "raft, memory"});
+  expect_refused({"run", "--target", "rift"}, {"unknown target \"rift\"", "raft, etcd"});
   expect_refused({"run", "--workload", "registrar"}, {"unknown workload", "register"});
   expect_refused({"run", "--nemesis", "earthquake"}, {"unknown nemesis", "partition"});
   expect_refused({"run", "--nemesis", "kill:king"}, {"kill \"king\"", "leader"});

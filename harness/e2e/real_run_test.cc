@@ -137,6 +137,103 @@ TEST_P(Canaries, AreConvictedWithAWitnessOfAtMostSixOperations) {
   EXPECT_FALSE(witness["text"].is_null()) << witness.to_json();
 }
 
+// Where the package is installed, and in PATH.
+bool has_etcd() { return e2e::run({.argv = {"/bin/sh", "-c", "command -v etcd"}}).code == 0; }
+#define SKIP_WITHOUT_ETCD() \
+  if (!has_etcd()) GTEST_SKIP() << "there is no etcd here (package etcd-server)"
+
+TEST_F(RealRun, EtcdIsValidUnderPartitionsAndKills) {
+  SKIP_WITHOUT_ETCD();
+  // Short runs may be too short for some threshold: that is vacuous, and another seed's turn.
+  Ended ended;
+  for (const char* seed : {"1", "2", "3"}) {
+    ended = run_json({"--target", "etcd", "--nodes", "3", "--nemesis", "partition,kill",
+                      "--time-limit", "20s", "--seed", seed});
+    if (ended.code != 4) break;
+  }
+  ASSERT_EQ(ended.code, 0) << ended.out << ended.err;
+  for (const char* kind : {"partition", "kill"})
+    EXPECT_GE(ended.json()["faults"][kind].int_or("bit", 0), 1) << ended.out;
+  EXPECT_NE(text_of_file(latest("spec.json")).find("etcd.snapshot-count"), std::string::npos);
+  EXPECT_NE(text_of_file(latest("nodes/n1/node.log")).find("starting an etcd server"),
+            std::string::npos);
+  expect_nothing_left();
+}
+
+TEST_F(RealRun, MembersOfEtcdHaveEqualHashesOnTheHostsNetworkToo) {
+  SKIP_WITHOUT_ETCD();
+  for (const char* compaction : {"off", "periodic:1s"}) {
+    const Ended ended = run_json({"--target", "etcd", "--nodes", "3", "--net", "host", "--nemesis",
+                                  "none", "--set", std::string("etcd.compaction=") + compaction,
+                                  "--time-limit", "5s", "--seed", "1"});
+    ASSERT_EQ(ended.code, 0) << compaction << ended.out << ended.err;
+    const std::string history = text_of_file(latest("history.jsonl"));
+    EXPECT_NE(history.find("\"f\":\"chain\""), std::string::npos) << compaction;
+    expect_nothing_left();
+  }
+}
+
+TEST_F(RealRun, SerializableReadsOfEtcdAreConvicted) {
+  SKIP_WITHOUT_ETCD();
+  Ended ended;
+  for (const char* seed : {"1", "2", "3"}) {
+    ended = run_json({"--target", "etcd", "--nodes", "3", "--nemesis", "partition,kill", "--set",
+                      "etcd.serializable-reads=true", "--time-limit", "20s", "--seed", seed});
+    if (ended.code != 0 && ended.code != 4) break;
+  }
+  EXPECT_EQ(ended.code, 1) << ended.out << ended.err;
+}
+
+TEST_F(RealRun, EtcdThatRunsAlreadyIsTestedByItsAddresses) {
+  SKIP_WITHOUT_ETCD();
+  Program cluster(
+      in_scratch({"run", "--target", "etcd", "--nodes", "3", "--net", "host", "--nemesis", "none",
+                  "--time-limit", "120s", "--seed", "1", "--rate", "10"}));
+  ASSERT_TRUE(eventually(
+      [&] {
+        return fs::exists(latest("history.jsonl")) &&
+               text_of_file(latest("history.jsonl")).find("\"ok\"") != std::string::npos;
+      },
+      seconds(40)));
+  std::string endpoints;
+  for (const char* node : {"n1", "n2", "n3"}) {
+    const std::string log = text_of_file(latest(std::string("nodes/") + node + "/node.log"));
+    const size_t at = log.find("\"advertise-client-urls\":[\"http://");
+    ASSERT_NE(at, std::string::npos) << log;
+    const size_t begin = log.find("http://", at) + 7;
+    endpoints += (endpoints.empty() ? "" : ",") + log.substr(begin, log.find('"', begin) - begin);
+  }
+  const Launch launch = in_scratch(
+      {"run", "--out", scratch_.path() + "/outside", "--target", "etcd-endpoints", "--set",
+       "etcd-endpoints.endpoints=" + endpoints, "--time-limit", "5s", "--seed", "1"});
+  // Twice: what the first left in the store is not the second's.
+  for (int i = 0; i < 2; ++i) {
+    const Ended ended = e2e::run(launch);
+    EXPECT_EQ(ended.code, 0) << ended.out << ended.err;
+    EXPECT_NE(ended.out.find("kill: etcd-endpoints starts no nodes"), std::string::npos)
+        << ended.out;
+  }
+  cluster.signal(SIGTERM);
+  cluster.wait(seconds(20));
+}
+
+TEST_F(RealRun, EndpointsThatDoNotAnswerAreTheEnvironmentsFailure) {
+  const Ended ended =
+      run_json({"--target", "etcd-endpoints", "--set", "etcd-endpoints.endpoints=127.0.0.1:1",
+                "--time-limit", "2s", "--seed", "1"});
+  EXPECT_EQ(ended.code, 255) << ended.out << ended.err;
+  EXPECT_NE(ended.err.find("n1 at 127.0.0.1:1 does not answer"), std::string::npos) << ended.err;
+}
+
+TEST_F(RealRun, WithoutEtcdOneLineNamesThePackage) {
+  Launch launch = in_scratch({"run", "--target", "etcd", "--time-limit", "2s", "--seed", "1",
+                              "--nodes", "1", "--net", "host", "--nemesis", "none"});
+  launch.env = {"PATH=" + scratch_.path()};
+  const Ended ended = e2e::run(launch);
+  EXPECT_EQ(ended.code, 255) << ended.out;
+  EXPECT_NE(ended.err.find("package etcd-server"), std::string::npos) << ended.err;
+}
+
 class CanariesAtRest : public RealRun, public testing::WithParamInterface<const char*> {};
 INSTANTIATE_TEST_SUITE_P(All, CanariesAtRest,
                          testing::Values("local-reads", "early-ack", "buffered-ack"),

@@ -20,6 +20,7 @@ constexpr int64_t kChainLength = 1000;  // compared over all members at the end
 constexpr Nanos kWindUpMax =
     milliseconds(1500);                        // for nemesis operations under way at an interrupt
 constexpr Nanos kConvergenceMax = seconds(5);  // after the last operation
+constexpr Nanos kAnswersMax = seconds(10);     // of nodes that run already
 constexpr Nanos kSignalsAreOne = milliseconds(200);
 
 }  // namespace
@@ -70,6 +71,11 @@ class LiveRun::Impl {
       observe({});
       return play();
     }
+    if (!plan_.starts_nodes) {
+      observe(plan_.layout.nodes);
+      observer_->start(kStatusInterval);
+      return await_answers();
+    }
     console_.detail("starting " + std::to_string(plan_.layout.nodes.size()) + " nodes");
     set_up_cluster(loop_, plan_, folder_, hooks(),
                    [this](Result<std::unique_ptr<NodeCluster>> cluster) {
@@ -88,6 +94,22 @@ class LiveRun::Impl {
 
   void observe(const std::vector<NodeInfo>& nodes) {
     observer_ = std::make_unique<Observer>(loop_, recorder_, *plan_.target, nodes);
+  }
+
+  // Nodes that run already.
+  void await_answers() {
+    observer_->watch([this, limit = loop_.now() + kAnswersMax] {
+      if (ending_) return true;
+      for (const NodeInfo& node : plan_.layout.nodes) {
+        if (observer_->status(node.index).is_object()) continue;
+        if (loop_.now() < limit) return false;
+        fail(environment_error(node.name + " at " + node.address + ":" +
+                               std::to_string(node.client_port) + " does not answer"));
+        return true;
+      }
+      play();
+      return true;
+    });
   }
 
   // The load begins on a cluster that works: a bring-up that fails says nothing about the store.
@@ -145,7 +167,7 @@ class LiveRun::Impl {
   void wind_up() {
     if (wound_up_) return;
     wound_up_ = true;
-    if (!cluster_ || ending_) return close_history(0);
+    if (plan_.in_process || ending_) return close_history(0);
     // Traffic has stopped: the members come to one state, or the checkers will say that they did
     // not.
     observer_->watch([this, limit = loop_.now() + kConvergenceMax] {

@@ -82,7 +82,7 @@ Result<void> lay_out(Plan& plan, const RunFolder& folder) {
   const bool host = plan.spec.net == NetMode::kHost;
   int base = 0;
   if (host) {
-    auto found = free_ports(2 * plan.spec.nodes, plan.spec.base_port);
+    auto found = free_ports(2 * static_cast<int>(plan.layout.nodes.size()), plan.spec.base_port);
     if (!found) return found.error();
     base = *found;
   }

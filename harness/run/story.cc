@@ -130,7 +130,7 @@ class Story {
     return stop;
   }
   // Steps of a script may break things too; the lanes are its own.
-  bool scripted_faults() const { return !plan_.in_process && parts_.workload.lanes() > 0; }
+  bool scripted_faults() const { return plan_.starts_nodes && parts_.workload.lanes() > 0; }
 
   Gen recovery() const {
     return clients(gen::time_limit(

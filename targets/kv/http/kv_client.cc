@@ -25,20 +25,24 @@ void append_bytes(std::string& out, std::string_view name, std::string_view byte
   out += '"';
 }
 
-std::string with_key(const Op& op) {
+std::string with_key(const Op& op, const KvClientOptions& options) {
   std::string out;
   out.reserve(128);
   out += '{';
-  append_bytes(out, "key", op.key.text());
+  if (options.key_prefix.empty()) {
+    append_bytes(out, "key", op.key.text());
+  } else {
+    append_bytes(out, "key", options.key_prefix + std::string(op.key.text()));
+  }
   return out;
 }
 
 std::string range_body(const Op& op, const KvClientOptions& options) {
-  return with_key(op) + (options.serializable_reads ? R"(,"serializable":true})" : "}");
+  return with_key(op, options) + (options.serializable_reads ? R"(,"serializable":true})" : "}");
 }
 
-std::string put_body(const Op& op, const Value& value) {
-  std::string out = with_key(op) + ',';
+std::string put_body(const Op& op, const Value& value, const KvClientOptions& options) {
+  std::string out = with_key(op, options) + ',';
   append_bytes(out, "value", value.to_json());
   return out += '}';
 }
@@ -51,9 +55,10 @@ Value new_value_of(const Op& op) {
   return op.f == f::cas ? op.value.as_array()[1] : op.value;
 }
 
-std::string txn_body(const Op& op) {
+std::string txn_body(const Op& op, const KvClientOptions& options) {
   const Value new_value = new_value_of(op);
-  std::string out = R"({"compare":[)" + with_key(op);
+  const std::string key = with_key(op, options);
+  std::string out = R"({"compare":[)" + key;
   if (guarded(op)) {
     ASSAY_CHECK(op.expected.is_number(), "guard %s", op.expected.to_value().to_json().c_str());
     out += R"(,"target":"MOD","mod_revision":")" + std::to_string(op.expected.number()) + '"';
@@ -65,11 +70,11 @@ std::string txn_body(const Op& op) {
   }
   out += R"(}],"success":[{)";
   if (new_value.is_null()) {
-    out += R"("request_delete_range":)" + with_key(op) + '}';
+    out += R"("request_delete_range":)" + key + '}';
   } else {
-    out += R"("request_put":)" + put_body(op, new_value);
+    out += R"("request_put":)" + put_body(op, new_value, options);
   }
-  return out += R"(}],"failure":[{"request_range":)" + with_key(op) + "}}]}";
+  return out += R"(}],"failure":[{"request_range":)" + key + "}}]}";
 }
 
 // --- What comes back -----------------------------------------------------------------------------
@@ -218,36 +223,31 @@ Error no_sockets() {
 
 // --- Questions -----------------------------------------------------------------------------------
 
-Result<Value> value_of(const HttpReply& reply) {
+Result<std::string> body_of(HttpReply reply) {
   if (reply.fate == HttpReply::Fate::kNotSent) return environment_error("refused");
   if (reply.fate == HttpReply::Fate::kLost) return environment_error("reset");
   if (reply.status != 200) {
     return environment_error("HTTP status " + std::to_string(reply.status));
   }
-  return parse_value(reply.body);
+  return std::move(reply.body);
 }
 
-// One GET, and whoever waits for it. The timer owns it; the client's callback only looks.
+// One request, and whoever waits for it. The timer owns it; the client's callback only looks.
 struct Question {
-  Question(boost::asio::io_context& context, const NodeInfo& node, Callback<Value> d)
+  Question(boost::asio::io_context& context, const NodeInfo& node, Callback<std::string> d)
       : client(context, node.address, node.client_port), done(std::move(d)) {}
   HttpClient client;
-  Callback<Value> done;
+  Callback<std::string> done;
 
-  void answer(Result<Value> value) {
-    if (auto first = std::exchange(done, nullptr)) first(std::move(value));
+  void answer(Result<std::string> body) {
+    if (auto first = std::exchange(done, nullptr)) first(std::move(body));
   }
 };
 
-void ask(Loop& loop, const NodeInfo& node, std::string_view target, Callback<Value> done) {
-  boost::asio::io_context* context = context_of(loop);
-  if (context == nullptr) return loop.post([done = std::move(done)] { done(no_sockets()); });
-  auto question = std::make_shared<Question>(*context, node, std::move(done));
-  question->client.request("GET", target, "", [weak = std::weak_ptr(question)](HttpReply reply) {
-    if (const auto q = weak.lock()) q->answer(value_of(reply));
+void ask_value(Loop& loop, const NodeInfo& node, std::string_view target, Callback<Value> done) {
+  ask_kv(loop, node, "GET", target, "", [done = std::move(done)](const Result<std::string>& body) {
+    body ? done(parse_value(*body)) : done(body.error());
   });
-  loop.at(loop.now() + kQuestionDeadline,
-          [question] { question->answer(environment_error("timeout")); });
 }
 
 }  // namespace
@@ -261,11 +261,11 @@ std::optional<Op> kv_refusal_of(const Op& op) {
 
 KvCall kv_call_of(const Op& op, const KvClientOptions& options) {
   if (op.f == f::read) return {"/v3/kv/range", range_body(op, options)};
-  if (op.f == f::cas || guarded(op)) return {"/v3/kv/txn", txn_body(op)};
-  if (op.f == f::delete_) return {"/v3/kv/deleterange", with_key(op) + '}'};
+  if (op.f == f::cas || guarded(op)) return {"/v3/kv/txn", txn_body(op, options)};
+  if (op.f == f::delete_) return {"/v3/kv/deleterange", with_key(op, options) + '}'};
   ASSAY_CHECK(op.f == f::write, "operation %s", std::string(op.f.text()).c_str());
-  if (op.value.is_null()) return {"/v3/kv/deleterange", with_key(op) + '}'};
-  return {"/v3/kv/put", put_body(op, op.value)};
+  if (op.value.is_null()) return {"/v3/kv/deleterange", with_key(op, options) + '}'};
+  return {"/v3/kv/put", put_body(op, op.value, options)};
 }
 
 Op kv_completion_of(const Op& op, HttpReply reply) {
@@ -292,12 +292,24 @@ void open_kv_client(Loop& loop, const NodeInfo& node, KvClientOptions options,
   });
 }
 
+void ask_kv(Loop& loop, const NodeInfo& node, std::string_view method, std::string_view target,
+            std::string_view body, Callback<std::string> done) {
+  boost::asio::io_context* context = context_of(loop);
+  if (context == nullptr) return loop.post([done = std::move(done)] { done(no_sockets()); });
+  auto question = std::make_shared<Question>(*context, node, std::move(done));
+  question->client.request(method, target, body, [weak = std::weak_ptr(question)](HttpReply reply) {
+    if (const auto q = weak.lock()) q->answer(body_of(std::move(reply)));
+  });
+  loop.at(loop.now() + kQuestionDeadline,
+          [question] { question->answer(environment_error("timeout")); });
+}
+
 void fetch_kv_status(Loop& loop, const NodeInfo& node, Callback<Value> done) {
-  ask(loop, node, "/assay/status", std::move(done));
+  ask_value(loop, node, "/assay/status", std::move(done));
 }
 
 void fetch_kv_chain(Loop& loop, const NodeInfo& node, int64_t count, Callback<Value> done) {
-  ask(loop, node, "/assay/chain?last=" + std::to_string(count), std::move(done));
+  ask_value(loop, node, "/assay/chain?last=" + std::to_string(count), std::move(done));
 }
 
 }  // namespace assay

@@ -19,6 +19,7 @@ namespace assay {
 
 struct KvClientOptions {
   bool serializable_reads = false;  // any node may answer them from what it has
+  std::string key_prefix;           // of every key in the store
 };
 
 // Null when the loop has no sockets (targets/asio/asio_loop.h). The loop must outlive the client.
@@ -31,6 +32,11 @@ void open_kv_client(Loop& loop, const NodeInfo& node, KvClientOptions options,
 // message is one word where the node is unreachable: "refused", "timeout", "reset".
 void fetch_kv_status(Loop& loop, const NodeInfo& node, Callback<Value> done);
 void fetch_kv_chain(Loop& loop, const NodeInfo& node, int64_t count, Callback<Value> done);
+
+// One request on a connection of its own; the body of an answer with status 200. Gives up after a
+// second; errors as above.
+void ask_kv(Loop& loop, const NodeInfo& node, std::string_view method, std::string_view target,
+            std::string_view body, Callback<std::string> done);
 
 // --- The pure parts ------------------------------------------------------------------------------
 

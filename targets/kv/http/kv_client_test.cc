@@ -258,6 +258,16 @@ TEST(KvCall, SerializableReadsAreAskedForOnlyOnDemand) {
             R"({"key":"azE=","serializable":true})");
 }
 
+TEST(KvCall, EveryKeyOfACallLiesUnderThePrefix) {
+  const KvClientOptions options{.key_prefix = "p/"};
+  for (const Op& op : {read(), write(1), write(1, Token(5)), cas(1, 2), cas(1, 2, Token(5)), del(),
+                       del(Token(5))}) {
+    const std::string body = kv_call_of(op, options).body;
+    EXPECT_NE(body.find(R"("key":"cC9rMQ==")"), std::string::npos) << body;  // p/k1
+    EXPECT_EQ(body.find(R"("key":"azE=")"), std::string::npos) << body;
+  }
+}
+
 // --- On a loop -----------------------------------------------------------------------------------
 
 class KvClientTest : public testing::Test {
