@@ -6,9 +6,9 @@
 #include <set>
 #include <sstream>
 
+#include "checkers/history/json_text.h"
 #include "checkers/history/vocabulary.h"
 #include "results/files.h"
-#include "results/json_text.h"
 
 namespace assay {
 namespace {
