@@ -67,10 +67,19 @@ class Client {
   virtual void invoke(const Op& op, std::function<void(Op)> done) = 0;
 };
 
+// Where one node reaches another's peer port when not directly: the proxy of that directed link.
+struct Route {
+  int from = 0;
+  int to = 0;
+  std::string address;
+  int peer_port = 0;
+};
+
 // Where a run's nodes are, and what they can do; what targets configure themselves from.
 struct Layout {
   std::vector<NodeInfo> nodes;
-  std::string bin_dir;  // programs of ours
+  std::string bin_dir;        // programs of ours
+  std::vector<Route> routes;  // links that are not here are direct
 };
 
 class Target {

@@ -50,7 +50,7 @@ const std::vector<Rule>& libraries() {
   static const std::vector<Rule> libraries = {
       {"nlohmann/",
        {"checkers/history/history_io", "checkers/history/json_text", "results/", "targets/node/",
-        "targets/kv/http/"}},
+        "targets/kv/http/", "targets/exec/"}},
       {"boost/process/", {"targets/node/local_node", "targets/asio/"}},
       {"boost/asio",
        {"harness/run/real_loop", "targets/node/", "targets/kv/http/", "targets/raft/server/",
