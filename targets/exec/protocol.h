@@ -4,9 +4,10 @@
 //   {"id":7,"f":"cas","key":"k","value":[1,2],"expected":41,"node":"n2",
 //    "address":"10.0.0.2:2379","timeout_ms":900}
 //
-// One request at a time; the program ends at the end of its input. `value` is the argument, absent
-// for read and delete; null in a write means absent. `expected`: the token that a guarded write,
-// cas or delete compares (then a cas compares nothing else); absent: no guard.
+// One request at a time; each answer is flushed, and the program ends at the end of its input.
+// `value` is the argument, absent for read and delete; null in a write means absent. `expected`:
+// the token that a guarded write, cas or delete compares (then a cas compares nothing else);
+// absent: no guard.
 //
 //   {"id":7,"type":"ok","value":2,"revision":42,"at":42}
 //   {"id":7,"type":"fail","error":{"class":"conflict","text":"…","current":43}}
