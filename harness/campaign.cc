@@ -10,9 +10,9 @@
 #include <cerrno>
 #include <cstring>
 
+#include "checkers/history/json_text.h"
 #include "checkers/history/value.h"
 #include "harness/signal_flag.h"
-#include "results/json_text.h"
 
 namespace assay {
 namespace {

@@ -42,7 +42,7 @@ IndexLine index_line(const Plan& plan, const RunFolder& folder, const Recorded& 
   IndexLine line;
   line.folder = folder.name();
   line.started = info.started;
-  line.target = plan.spec.target;
+  line.target = plan.target->name();
   line.workload = plan.spec.workload;
   line.faults = info.faults;
   line.seed = plan.seed;

@@ -22,13 +22,6 @@ Error unknown(const std::string& what, const std::string& name, const std::strin
   return input_error("unknown " + what + " \"" + name + "\": expected one of " + known);
 }
 
-Result<const TargetInfo*> look_up_target(const TestSpec& spec) {
-  const TargetInfo* info = find_target(spec.target);
-  if (info) return info;
-  return unknown("target", spec.target,
-                 names_of(all_targets(), [](const TargetInfo& t) { return std::string(t.name); }));
-}
-
 Result<const Workload*> look_up_workload(const TestSpec& spec) {
   const Workload* workload = find_workload(spec.workload);
   if (workload) return workload;
@@ -42,7 +35,7 @@ Result<TargetInfo::Settings> settings_of(const TestSpec& spec, const TargetInfo&
   TargetInfo::Settings settings;
   for (const TargetOption& option : info.options)
     settings.emplace_back(option.name, option.fallback);
-  const std::string prefix = std::string(info.name) + ".";
+  const std::string prefix = info.name + ".";
   for (const auto& [path, value] : spec.set) {
     const bool ours = path.starts_with(prefix);
     const auto found = std::find_if(settings.begin(), settings.end(), [&](const auto& setting) {
@@ -114,6 +107,14 @@ Result<void> check_vocabulary(const Plan& plan) {
     return input_error("the workload \"" + plan.spec.workload + "\" needs the operation \"" +
                        std::string(op.text()) + "\", which the target \"" + plan.spec.target +
                        "\" does not serve");
+  }
+  const auto checkers = plan.workload->checkers();
+  const std::string reads = plan.target->claims().read;
+  if (reads != "linearizable" &&
+      std::find(checkers.begin(), checkers.end(), "linearizable") != checkers.end()) {
+    return input_error("the workload \"" + plan.spec.workload +
+                       "\" is judged as linearizable, which the target \"" + plan.spec.target +
+                       "\" does not claim: its reads are " + reads);
   }
   if (plan.load->guarded() && !plan.target->claims().guarded_write) {
     return input_error("the workload \"" + plan.spec.workload +
@@ -194,6 +195,8 @@ void note_what_is_not_tested(Plan& plan) {
       plan.not_tested.push_back(std::string(what) + ": " + plan.spec.target + " starts no nodes");
     return;
   }
+  if (plan.target->claims().durable != "sync")
+    plan.not_tested.push_back("not claimed: acknowledged writes survive power loss");
   plan.not_tested.push_back(
       "power loss: SIGKILL keeps what the kernel has, so a missing fsync is not seen");
   plan.not_tested.push_back("clocks: the nodes share one clock");
@@ -218,21 +221,21 @@ Result<Plan> make_plan(const TestSpec& spec) {
   plan.seed = spec.seed ? *spec.seed : std::random_device{}();
   plan.spec.seed = plan.seed;
 
-  auto info = look_up_target(spec);
+  auto info = load_target(spec.target);
   if (!info) return info.error();
   auto workload = look_up_workload(spec);
   if (!workload) return workload.error();
   plan.workload = *workload;
-  auto settings = settings_of(spec, **info);
+  auto settings = settings_of(spec, *info);
   if (!settings) return settings.error();
   plan.settings = std::move(*settings);
-  for (const TargetOption& option : (*info)->options) {
+  for (const TargetOption& option : info->options) {
     if (!option.canary) continue;
     for (const auto& [name, value] : plan.settings) {
       if (name == option.name && value != option.fallback) plan.canaries.push_back(name);
     }
   }
-  auto target = (*info)->make(plan.settings, plan.seed);
+  auto target = info->make(plan.settings, plan.seed);
   if (!target) return target.error();
   plan.target = std::move(*target);
   for (const auto& [option, value] : plan.target->drawn())
@@ -261,7 +264,7 @@ Value Plan::header() const {
   const auto put = [&](const char* name, Value value) {
     members.emplace_back(Symbol(name), std::move(value));
   };
-  put("target", spec.target);
+  put("target", target->name());
   put("workload", spec.workload);
   put("checkers", list_of(workload->checkers()));
   const Value conventions = workload->header();

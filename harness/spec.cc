@@ -7,9 +7,9 @@
 #include <sstream>
 
 #include "checkers/checker.h"
+#include "checkers/history/json_text.h"
 #include "checkers/history/vocabulary.h"
 #include "results/files.h"
-#include "results/json_text.h"
 
 namespace assay {
 namespace {

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <set>
 
-#include "results/json_text.h"
+#include "checkers/history/json_text.h"
 #include "results/schema.h"
 
 namespace assay {

@@ -1,15 +1,11 @@
-// The forms of the files that Assay writes and reads, as JSON Schemas (`assay schema NAME`), and
-// a validator for the part of JSON Schema that they use: type, const, enum, required, properties,
-// additionalProperties, items, minItems, maxItems, minimum, anyOf, $ref into $defs.
+// The forms of the files that Assay writes and reads, as JSON Schemas (`assay schema NAME`).
 #pragma once
 
-#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include "checkers/history/error.h"
-#include "checkers/history/value.h"
+#include "checkers/history/json_schema.h"
 
 namespace assay {
 
@@ -23,19 +19,8 @@ struct Schema {
 const std::vector<Schema>& all_schemas();
 const Schema* find_schema(std::string_view name);  // nullptr when there is none
 
-// Where a document is not as its schema says.
-struct Violation {
-  std::vector<std::string> path;  // member names and indexes from the root
-  bool of_name = false;           // the last member's name is wrong, not its value
-  std::string message;            // "expected integer, found \"x\""
-};
-// The first one in the schema's order. Both must be JSON that parsed; a schema that uses more than
-// the part above aborts.
-std::optional<Violation> find_violation(const Value& schema, const Value& document);
-
-// Of a document parsed from `text`, against a schema of ours: "verdict.json:3:14: word: expected …"
-// (an input error). `file` stands for it in the message.
-Result<void> validate(const Value& document, std::string_view schema, std::string_view text,
-                      const std::string& file);
+// validate() of json_schema.h by a schema's name.
+Result<void> validate_form(const Value& document, std::string_view schema, std::string_view text,
+                           const std::string& file);
 
 }  // namespace assay

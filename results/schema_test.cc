@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "results/json_text.h"
+#include "checkers/history/json_text.h"
 
 namespace assay {
 namespace {
@@ -125,7 +125,7 @@ TEST(Schema, SamplesFitAndBrokenOnesAreNamed) {
   };
   for (const Sample& sample : kSamples) {
     const Value document = *parse_json(sample.text, "s");
-    const Result<void> valid = validate(document, sample.schema, sample.text, "s");
+    const Result<void> valid = validate_form(document, sample.schema, sample.text, "s");
     EXPECT_EQ(valid ? "" : valid.error().message, sample.message) << sample.text;
   }
 }

@@ -6,8 +6,8 @@
 #include <filesystem>
 #include <system_error>
 
+#include "checkers/history/json_text.h"
 #include "results/files.h"
-#include "results/json_text.h"
 #include "results/schema.h"
 #include "results/verdict_json.h"
 
@@ -91,7 +91,7 @@ Result<Value> read_document(const std::string& path, std::string_view schema) {
   if (!text) return text.error();
   Result<Value> value = parse_json(*text, path);
   if (!value) return value;
-  if (Result<void> valid = validate(*value, schema, *text, path); !valid) return valid.error();
+  if (Result<void> valid = validate_form(*value, schema, *text, path); !valid) return valid.error();
   return value;
 }
 
@@ -194,7 +194,7 @@ Result<Index> read_index(const std::string& runs) {
     rest.remove_prefix(std::min(rest.size(), line.size() + 1));
     if (line.empty()) continue;
     Result<Value> value = parse_json(line, "");
-    Result<void> valid = value ? validate(*value, "index", line, "") : value.error();
+    Result<void> valid = value ? validate_form(*value, "index", line, "") : value.error();
     if (valid) {
       index.lines.push_back(index_line(*value));
     } else {  // ":1:column: what" of the line

@@ -6,8 +6,8 @@
 #include <fstream>
 #include <thread>
 
+#include "checkers/history/json_text.h"
 #include "results/files.h"
-#include "results/json_text.h"
 #include "results/run_info.h"
 #include "results/temp_folder.h"
 

@@ -4,7 +4,7 @@
 #include <array>
 #include <set>
 
-#include "results/json_text.h"
+#include "checkers/history/json_text.h"
 #include "results/schema.h"
 
 namespace assay {
@@ -132,7 +132,8 @@ std::string verdict_to_json(const Verdict& verdict, const History* history) {
 Result<Verdict> verdict_from_json(std::string_view text, const std::string& name) {
   Result<Value> value = parse_json(text, name);
   if (!value) return value.error();
-  if (Result<void> valid = validate(*value, "verdict", text, name); !valid) return valid.error();
+  if (Result<void> valid = validate_form(*value, "verdict", text, name); !valid)
+    return valid.error();
   return tree_from(*value);
 }
 

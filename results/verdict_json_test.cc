@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "results/json_text.h"
+#include "checkers/history/json_text.h"
 #include "results/schema.h"
 
 namespace assay {
@@ -66,7 +66,7 @@ TEST(VerdictJson, GoesOutAndComesBackTheSame) {
 TEST(VerdictJson, FitsItsSchemaAndNamesPathsFromTheRootsChildrenOn) {
   const std::string text = verdict_to_json(sample());
   const Value value = *parse_json(text, "v");
-  const Result<void> valid = validate(value, "verdict", text, "v");
+  const Result<void> valid = validate_form(value, "verdict", text, "v");
   EXPECT_TRUE(valid.ok()) << valid.error().message;
   const Value& checker = value["children"].as_array()[0];
   EXPECT_EQ(value["path"].as_text(), "");

@@ -12,6 +12,18 @@ constexpr Nanos kPoll = milliseconds(50);  // between two questions whether a da
 constexpr Nanos kGrace = seconds(2);       // of a daemon that is asked to end
 constexpr Nanos kPatience = seconds(2);    // for a rule to drop its first packet
 
+// Why a command did not succeed, with its last words; empty where it did.
+std::string complaint(const std::string& program, const CommandOutput& ran) {
+  if (!ran.timed_out && ran.end.signal == 0 && ran.end.code == 0) return "";
+  std::string words = ran.err.empty() ? ran.out : ran.err;
+  words.erase(words.find_last_not_of(" \n") + 1);
+  words.erase(0, words.rfind('\n') + 1);
+  std::string how = ran.timed_out    ? "did not end in time"
+                    : ran.end.signal ? "was killed by signal " + std::to_string(ran.end.signal)
+                                     : "exited with " + std::to_string(ran.end.code);
+  return program + " " + how + (words.empty() ? "" : ": " + words.substr(0, 300));
+}
+
 std::string describe(const ProcessEnd& end) {
   return end.signal ? "signal " + std::to_string(end.signal) : "code " + std::to_string(end.code);
 }
@@ -31,7 +43,7 @@ struct NodeCluster::State : std::enable_shared_from_this<NodeCluster::State> {
     std::string daemon;  // its name on the node
     bool running = false;
     bool paused = false;
-    bool tailed = false;
+    bool prepared = false;
   };
 
   Loop& loop;
@@ -64,8 +76,7 @@ struct NodeCluster::State : std::enable_shared_from_this<NodeCluster::State> {
 
   // The lines reach the hook as they are written, from the first one on.
   void tail(int node, const std::string& path) {
-    if (members[node].tailed || path.empty()) return;
-    members[node].tailed = true;
+    if (path.empty()) return;
     const std::weak_ptr<State> weak = weak_from_this();
     members[node].hand->tail(path, [weak, node](const auto& line) {
       if (const auto state = weak.lock()) state->options.hooks.logged(node, line.text);
@@ -74,17 +85,47 @@ struct NodeCluster::State : std::enable_shared_from_this<NodeCluster::State> {
 
   void start(int node, Callback<Effect> done) {
     if (members[node].running) return answer(std::move(done), Effect{true, true, ""});
+    if (!members[node].prepared) return prepare(node, std::move(done));
     auto spec = target.daemon(layout, layout.nodes[node]);
     if (!spec) return answer(std::move(done), spec.error());
     members[node].daemon = spec->name;
-    const std::string log = spec->log_path;
     members[node].hand->start(
-        *spec, [self = shared_from_this(), node, log, done = std::move(done)](Result<int> pid) {
+        *spec, [self = shared_from_this(), node, done = std::move(done)](Result<int> pid) {
           if (!pid) return done(environment_error(self->name(node) + ": " + pid.error().message));
           self->members[node].running = true;
           self->options.hooks.started(node);
-          self->tail(node, log);
           self->await_answer(node, self->loop.now() + self->options.ready_within, done);
+        });
+  }
+
+  // Once, before the first start.
+  void prepare(int node, Callback<Effect> done) {
+    members[node].prepared = true;
+    const NodeInfo& info = layout.nodes[node];
+    auto commands = target.preparations(layout, info);
+    run(node, std::move(commands),
+        [self = shared_from_this(), node, done = std::move(done)](Result<void> ran) {
+          if (!ran) return done(environment_error(self->name(node) + ": " + ran.error().message));
+          const NodeInfo& info = self->layout.nodes[node];
+          if (auto spec = self->target.daemon(self->layout, info)) self->tail(node, spec->log_path);
+          for (const std::string& path : self->target.logs(self->layout, info))
+            self->tail(node, path);
+          self->start(node, done);
+        });
+  }
+
+  // One after the other, up to the first that fails.
+  void run(int node, std::vector<CommandSpec> commands, Callback<void> done) {
+    if (commands.empty()) return answer<void>(std::move(done), Result<void>());
+    const CommandSpec first = std::move(commands.front());
+    commands.erase(commands.begin());
+    members[node].hand->run(
+        first, [self = shared_from_this(), node, program = first.argv[0],
+                rest = std::move(commands), done = std::move(done)](Result<CommandOutput> ran) {
+          if (!ran) return done(ran.error());
+          if (const std::string why = complaint(program, *ran); !why.empty())
+            return done(environment_error(why));
+          self->run(node, rest, done);
         });
   }
 
@@ -236,7 +277,15 @@ void NodeCluster::close(std::function<void()> done) {
       });
     };
     // A store that is asked to end says so in its log; a paused one cannot hear it.
-    member.running && !member.paused ? member.hand->stop(member.daemon, kGrace, end) : end(0);
+    if (!member.running || member.paused) {
+      end(0);
+      continue;
+    }
+    const int node = static_cast<int>(&member - state_->members.data());
+    state_->run(node, state_->target.farewells(state_->layout, state_->layout.nodes[node]),
+                [&member, end](const Result<void>&) {
+                  member.running ? member.hand->stop(member.daemon, kGrace, end) : end(0);
+                });
   }
 }
 

@@ -1,3 +1,4 @@
+#include "targets/exec/exec_target.h"
 #include "targets/memory.h"
 #include "targets/raft_target.h"
 #include "targets/target.h"
@@ -25,6 +26,19 @@ const TargetInfo* find_target(std::string_view name) {
     if (target.name == name) return &target;
   }
   return nullptr;
+}
+
+Result<TargetInfo> load_target(const std::string& name) {
+  if (const TargetInfo* target = find_target(name)) return *target;
+  if (name.find('/') != name.npos || name.ends_with(".json")) {
+    auto description = exec::read_description(name);
+    if (!description) return description.error();
+    return exec::exec_target(std::move(*description));
+  }
+  std::string known;
+  for (const TargetInfo& target : all_targets()) known += target.name + ", ";
+  return input_error("unknown target \"" + name + "\": expected one of " + known +
+                     "or the description of one such as ./mystore.json");
 }
 
 }  // namespace assay

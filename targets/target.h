@@ -66,12 +66,23 @@ class Client {
  public:
   virtual ~Client() = default;
   virtual void invoke(const Op& op, std::function<void(Op)> done) = 0;
+  // False: it can serve no further operation; asked before each, and replaced then.
+  virtual bool usable() const { return true; }
+};
+
+// Where one node reaches another's peer port when not directly: the proxy of that directed link.
+struct Route {
+  int from = 0;
+  int to = 0;
+  std::string address;
+  int peer_port = 0;
 };
 
 // Where a run's nodes are, and what they can do; what targets configure themselves from.
 struct Layout {
   std::vector<NodeInfo> nodes;
-  std::string bin_dir;  // programs of ours
+  std::string bin_dir;        // programs of ours
+  std::vector<Route> routes;  // links that are not here are direct
 };
 
 // Option and value, as `--set target.option=value` says them.
@@ -92,8 +103,25 @@ class Target {
   virtual TargetSettings drawn() const { return {}; }
   // The program to start on a node; called again for every restart.
   virtual Result<DaemonSpec> daemon(const Layout& layout, const NodeInfo& node) const = 0;
+  // Commands that a node runs, in this order, before its daemon's first start; each must exit 0.
+  virtual std::vector<CommandSpec> preparations(const Layout&, const NodeInfo&) const { return {}; }
+  // Commands that ask its daemon to end, at the end of the run; SIGTERM follows.
+  virtual std::vector<CommandSpec> farewells(const Layout&, const NodeInfo&) const { return {}; }
+  // Log files besides the daemon's log_path.
+  virtual std::vector<std::string> logs(const Layout&, const NodeInfo&) const { return {}; }
+  // A started daemon must answer its status by then.
+  virtual Nanos ready_within() const { return seconds(10); }
   // Files whose hashes name the version under test.
   virtual std::vector<std::string> binaries(const Layout& layout) const = 0;
+
+  // Around all of the calls below: where its nodes are, and how long an operation may take. After
+  // end() it holds nothing of the Loop.
+  virtual void begin(const Layout&, Nanos /*op_timeout*/) {}
+  virtual void end() {}
+  // Once the daemons answer, before the load: an error says why no client could ever work.
+  virtual void try_clients(Loop& loop, Callback<void> done) {
+    loop.post([done = std::move(done)] { done({}); });
+  }
 
   virtual void open_client(Loop& loop, const NodeInfo& node,
                            Callback<std::unique_ptr<Client>> done) = 0;
@@ -107,8 +135,8 @@ class Target {
 };
 
 struct TargetInfo {
-  std::string_view name;
-  std::string_view summary;
+  std::string name;
+  std::string summary;
   std::vector<TargetOption> options;
   // The settings hold every option, with its default where nothing was set.
   using Settings = TargetSettings;
@@ -118,5 +146,8 @@ struct TargetInfo {
 // The targets, in the order in which they are shown (targets/registry.cc).
 const std::vector<TargetInfo>& all_targets();
 const TargetInfo* find_target(std::string_view name);  // nullptr when there is none
+// By its name, or from a description file (targets/exec/description.h): what contains a slash or
+// ends in ".json". A name that is none, and a file that is not as it should be, are input errors.
+Result<TargetInfo> load_target(const std::string& name_or_file);
 
 }  // namespace assay

@@ -296,7 +296,8 @@ class Cli {
                         "a word, an option's name, or a run (default: the topics)");
     CLI::App* schema = define("schema", "the JSON Schema of a file that Assay writes",
                               [this] { return schema_verb(topic_); });
-    schema->add_option("NAME", topic_, "spec, verdict, index, history-header or history-line")
+    schema
+        ->add_option("NAME", topic_, "spec, verdict, index, history-header, history-line or target")
         ->required();
     define("version", "this program's version", [] { return version_verb(); });
   }

@@ -3,16 +3,22 @@
 #include <cstdio>
 
 #include "harness/cli/verbs.h"
+#include "targets/exec/description.h"
 
 namespace assay {
 
 int schema_verb(const std::string& name) {
+  if (name == "target") {  // what a user writes, and the target reads
+    std::printf("%s\n", std::string(exec::description_schema()).c_str());
+    return kExitValid;
+  }
   const Schema* schema = find_schema(name);
   if (!schema) {
     std::string known;
     for (const Schema& s : all_schemas())
       known += (known.empty() ? "" : ", ") + std::string(s.name);
-    return fail(input_error("unknown schema \"" + name + "\": expected one of " + known));
+    return fail(
+        input_error("unknown schema \"" + name + "\": expected one of " + known + ", target"));
   }
   std::printf("%s\n", std::string(schema->text).c_str());
   return kExitValid;

@@ -37,6 +37,9 @@ const std::vector<Rule>& rules() {
       {"targets/node/agent/", {"checkers/history/error.h", "checkers/history/time.h"}},
       {"targets/node/", {"targets/loop.h", "targets/node/", "targets/asio/", "checkers/history/"}},
       {"targets/asio/", {"targets/loop.h"}},
+      {"targets/exec/",
+       {"targets/asio/", "targets/node/", "targets/loop.h", "targets/target.h",
+        "checkers/history/"}},
       {"targets/", {"targets/", "checkers/history/"}},
       {"nemesis/", {"nemesis/", "targets/", "workloads/gen/", "checkers/history/"}},
       {"results/", {"results/", "checkers/"}},
@@ -49,11 +52,12 @@ const std::vector<Rule>& rules() {
 const std::vector<Rule>& libraries() {
   static const std::vector<Rule> libraries = {
       {"nlohmann/",
-       {"checkers/history/history_io", "results/", "targets/node/", "targets/kv/http/"}},
+       {"checkers/history/history_io", "checkers/history/json_text", "results/", "targets/node/",
+        "targets/kv/http/", "targets/exec/"}},
       {"boost/process/", {"targets/node/local_node", "targets/asio/"}},
       {"boost/asio",
        {"harness/run/real_loop", "targets/node/", "targets/kv/http/", "targets/raft/server/",
-        "targets/asio/"}},
+        "targets/asio/", "targets/exec/"}},
       {"boost/beast", {"targets/kv/http/", "targets/raft/server/", "targets/asio/"}},
       {"CLI/", {"harness/cli/"}},
   };

@@ -13,7 +13,7 @@
 #include <filesystem>
 #include <thread>
 
-#include "results/json_text.h"
+#include "checkers/history/json_text.h"
 
 namespace assay::e2e {
 namespace {

@@ -29,6 +29,7 @@ class LiveRun::Impl {
  public:
   Impl(Plan& plan, const RunFolder& folder, Console& console)
       : plan_(plan), folder_(folder), console_(console) {}
+  ~Impl() { plan_.target->end(); }
 
   Recorded record() {
     if (auto opened = writer_.open(folder_.history_path(), plan_.header()); !opened) {
@@ -117,13 +118,20 @@ class LiveRun::Impl {
     observer_->watch([this, limit = loop_.now() + seconds(10)] {
       if (ending_) return true;
       if (observer_->leader() >= 0 || plan_.target->claims().election_timeout_min == Nanos{}) {
-        play();
+        try_clients();
         return true;
       }
       if (loop_.now() < limit) return false;
       fail(environment_error("no node became leader within 10 s of the start: see the logs in " +
                              folder_.file("nodes")));
       return true;
+    });
+  }
+
+  void try_clients() {
+    plan_.target->try_clients(loop_, [this](Result<void> tried) {
+      if (!tried) return fail(tried.error());
+      if (!ending_) play();
     });
   }
 
@@ -168,6 +176,8 @@ class LiveRun::Impl {
     if (wound_up_) return;
     wound_up_ = true;
     if (plan_.in_process || ending_) return close_history(0);
+    const bool has_leaders = plan_.target->claims().election_timeout_min > Nanos{};
+    if (!has_leaders && observer_->leader() < 0) return close_history(kChainLength);
     // Traffic has stopped: the members come to one state, or the checkers will say that they did
     // not.
     observer_->watch([this, limit = loop_.now() + kConvergenceMax] {

@@ -129,6 +129,7 @@ void Runner::dispatch_client(Worker worker) {
                                     if (*alive) completed(worker, serial, std::move(done));
                                   });
   };
+  if (slot.client && !slot.client->usable()) drop_client(slot);
   if (slot.client) return invoke();
   ports_.open_client(worker, [this, alive = alive_, worker, serial = slot.serial,
                               invoke](Result<std::unique_ptr<Client>> client) {

@@ -37,6 +37,8 @@ class FakeClient : public Client {
     loop_.at(loop_.now() + milliseconds(10),
              [op, type, done = std::move(done)] { done(complete(op, type)); });
   }
+  bool usable() const override { return !worn_out; }
+  static inline bool worn_out = false;
   static inline std::vector<std::function<void(Op)>> lost;
   static inline Op last;
 
@@ -50,6 +52,7 @@ class RunnerTest : public testing::Test {
  protected:
   RunnerTest() {
     FakeClient::lost.clear();
+    FakeClient::worn_out = false;
     path_ = testing::TempDir() + "/runner_test." + std::to_string(::getpid()) + ".jsonl";
     EXPECT_TRUE(writer_.open(path_, Value::object({})).ok());
   }
@@ -97,6 +100,14 @@ class RunnerTest : public testing::Test {
   int alive_ = 0;
   RunnerCounts counts_;
 };
+
+TEST_F(RunnerTest, AClientThatIsNoLongerUsableIsReplacedBeforeTheNextOperation) {
+  FakeClient::worn_out = true;
+  const History history = play({.clients = 1}, gen::limit(5, gen::always(read_op("k"))));
+  EXPECT_EQ(opened_, 5);
+  EXPECT_EQ(alive_, 0);
+  for (size_t i = 0; i < history.size(); ++i) EXPECT_EQ(history[i].process().id, 0);
+}
 
 TEST_F(RunnerTest, EveryOperationOfTheGeneratorIsRecordedTwice) {
   const History history = play({.clients = 4}, gen::limit(100, gen::always(read_op("k"))));

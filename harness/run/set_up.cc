@@ -127,6 +127,7 @@ void set_up_cluster(RealLoop& loop, Plan& plan, const RunFolder& folder,
   if (auto laid = lay_out(plan, folder); !laid) {
     return loop.post([error = laid.error(), done = std::move(done)] { done(error); });
   }
+  plan.target->begin(plan.layout, plan.spec.op_timeout);
   const auto opening = std::make_shared<Opening>();
   opening->nodes.resize(plan.layout.nodes.size());
   opening->left = plan.layout.nodes.size();
@@ -155,6 +156,7 @@ void set_up_cluster(RealLoop& loop, Plan& plan, const RunFolder& folder,
           NodeClusterOptions options;
           options.hooks = hooks;
           options.cut = plan.spec.net == NetMode::kPrivate;
+          options.ready_within = plan.target->ready_within();
           done(std::make_unique<NodeCluster>(loop, *plan.target, plan.layout,
                                              std::move(opening->nodes), std::move(options)));
         });

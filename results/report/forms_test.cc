@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "checkers/facts.h"
-#include "results/json_text.h"
+#include "checkers/history/json_text.h"
 #include "results/report/json.h"
 #include "results/report/junit.h"
 #include "results/report/markdown.h"
@@ -38,7 +38,7 @@ std::string error_line_of(const SampleRun& run) {
 Value json_of(const SampleRun& run) {
   const std::string text = json_report(Report(run.history, run.verdict, run.info));
   const Value value = *parse_json(text, "result");
-  const Result<void> valid = validate(value, "result", text, "result");
+  const Result<void> valid = validate_form(value, "result", text, "result");
   EXPECT_TRUE(valid.ok()) << valid.error().message;
   return value;
 }

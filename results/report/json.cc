@@ -1,6 +1,6 @@
 #include "results/report/json.h"
 
-#include "results/json_text.h"
+#include "checkers/history/json_text.h"
 
 namespace assay {
 namespace {

@@ -1,4 +1,5 @@
-// JSON documents of the run folder, as text and as Value. (A line of a history is history_io's.)
+// JSON documents (descriptions, the files of a run folder) as text and as Value. (A line of a
+// history is history_io's.)
 #pragma once
 
 #include <string>

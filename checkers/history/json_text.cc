@@ -1,4 +1,4 @@
-#include "results/json_text.h"
+#include "checkers/history/json_text.h"
 
 #include <algorithm>
 #include <nlohmann/json.hpp>

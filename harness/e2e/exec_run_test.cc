@@ -1,0 +1,104 @@
+// A store that only its description knows, run as a user would run it.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <fstream>
+
+#include "harness/e2e/program.h"
+
+namespace assay::e2e {
+namespace {
+
+using testing::HasSubstr;
+
+class ExecRun : public testing::Test {
+ protected:
+  // The rehearsal's store and client; `more` are further members, each with a comma in front.
+  void describe(const std::string& client, const std::string& more = "") const {
+    const std::string program = bin_dir() + "/exec-rehearsal";
+    std::ofstream(scratch_.path() + "/mystore.json")
+        << R"({"name": "mystore", "start": [")" << program
+        << R"(", "serve", "{node}", "{folder}/data/state", "{peers:{node}={address}:{client_port}}"],
+              "client": [)"
+        << client << R"(], "claims": {"read": "linearizable", "durable": "process"},
+              "errors": {"refused": {"definite": true}, "lost": {"definite": false, "class": "timeout"}})"
+        << more << "}\n";
+  }
+  static std::string speaking(const std::string& mode) {
+    return "\"" + bin_dir() + "/exec-rehearsal\", \"" + mode + "\"";
+  }
+  Ended run(std::vector<std::string> options) const {
+    std::vector<std::string> arguments{"run",     "--json", "--target", "./mystore.json",
+                                       "--nodes", "3",      "--seed",   "1"};
+    arguments.insert(arguments.end(), options.begin(), options.end());
+    Launch launch = assay(std::move(arguments));
+    launch.folder = scratch_.path();
+    return e2e::run(launch);
+  }
+
+  ScratchFolder scratch_;
+};
+
+TEST_F(ExecRun, AStoreIsValidUnderFaults) {
+  describe(speaking("client"));
+  const Ended ended =
+      run({"--time-limit", "8s", "--nemesis", "kill,pause", "--op-timeout", "500ms"});
+  const Value result = ended.json();
+  ASSERT_EQ(ended.code, 0) << ended.out << ended.err;
+  EXPECT_EQ(result.text_or("target", ""), "mystore");
+  EXPECT_GT(result["operations"].int_or("ok", 0), 500);
+}
+
+TEST_F(ExecRun, PreparationsComeBeforeTheStart) {
+  describe(speaking("client"), R"(, "install": ["touch", "{folder}/installed"],
+      "ready": {"command": ["test", "-e", "{folder}/installed"]}, "stop": ["touch", "{folder}/stopped"])");
+  const Ended ended = run({"--time-limit", "2s", "--nemesis", "none"});
+  ASSERT_EQ(ended.code, 0) << ended.out << ended.err;
+  for (const char* file : {"installed", "stopped", "mystore.log", "node.log"}) {
+    EXPECT_TRUE(std::ifstream(scratch_.path() + "/results/runs/latest/nodes/n3/" + file)) << file;
+  }
+}
+
+TEST_F(ExecRun, AFailedPreparationIsOneClearLine) {
+  describe(speaking("client"), R"(, "install": ["sh", "-c", "echo no such disk >&2; exit 4"])");
+  const Ended ended = run({"--time-limit", "2s"});
+  EXPECT_EQ(ended.code, 255);
+  EXPECT_THAT(ended.err, HasSubstr(": sh exited with 4: no such disk"));
+}
+
+TEST_F(ExecRun, AClientThatCannotWorkIsTheSetUpsFailureBeforeTheLoad) {
+  describe(R"("{bin}/client.py")");
+  Ended ended = run({"--time-limit", "2s"});
+  EXPECT_EQ(ended.code, 255);
+  EXPECT_THAT(ended.err, HasSubstr("cannot run the client program " + scratch_.path() +
+                                   "/client.py: No such file"));
+  describe(speaking("exit-at-once"));
+  ended = run({"--time-limit", "2s"});
+  EXPECT_EQ(ended.code, 255);
+  EXPECT_THAT(ended.err, HasSubstr("exited with 3: exec-rehearsal: no such library"));
+}
+
+TEST_F(ExecRun, AMistakeInTheDescriptionIsNamedWithItsPlace) {
+  std::ofstream(scratch_.path() + "/mystore.json")
+      << "{\n \"name\": \"mystore\",\n \"strat\": []\n}";
+  const Ended ended = run({});
+  EXPECT_EQ(ended.code, 254);
+  EXPECT_THAT(ended.err, HasSubstr("./mystore.json:3:2: unknown member \"strat\""));
+}
+
+TEST_F(ExecRun, WhatIsNotClaimedIsNotJudged) {
+  describe(speaking("client"));
+  EXPECT_THAT(run({"--workload", "cas-versioned"}).err, HasSubstr("does not claim"));
+}
+
+TEST_F(ExecRun, ClientsThatHangDieOrLieLeaveUnknownOperationsAndAWholeRun) {
+  describe(speaking("flaky"));
+  const Ended ended = run({"--time-limit", "5s", "--nemesis", "none", "--op-timeout", "300ms"});
+  const Value result = ended.json();
+  ASSERT_EQ(ended.code, 0) << ended.out << ended.err;
+  EXPECT_GT(result["operations"].int_or("ok", 0), 300);
+  EXPECT_GT(result["operations"].int_or("info", 0), 5);
+}
+
+}  // namespace
+}  // namespace assay::e2e
