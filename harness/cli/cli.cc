@@ -127,6 +127,7 @@ class Cli {
         "130 interrupted, 254 bad input, 255 the harness failed. `assay explain exit-codes` says "
         "more.");
     define_run();
+    define_try();
     define_rerun();
     define_check();
     define_report();
@@ -208,6 +209,40 @@ class Cli {
     run_.voice = voice_;
     run_.command_line = joined(argc_, argv_);
     return run_verb(std::move(run_));
+  }
+
+  void define_try() {
+    CLI::App* sub =
+        define("try", "try a target's clients: what they make of time-outs, kills, lost answers",
+               [this] { return try_target(); });
+    sub->add_option("TARGET", try_target_, "a target's name, or the description of a store")
+        ->required();
+    sub->add_option("--nodes", try_nodes_, "size of the cluster (default 3)")
+        ->check(CLI::Range(1, 64));
+    sub->add_option("--set", try_settings_, "an option of the target")
+        ->type_name("TARGET.OPTION=VALUE");
+    sub->add_option("--net", try_net_, "private or host (default private)")
+        ->check(CLI::IsMember({"private", "host"}));
+    sub->add_option("--op-timeout", try_timeout_,
+                    "after which an operation counts as unknown (default 1s)")
+        ->type_name("TIME");
+    sub->add_option("--out", try_.spec.out, "where the logs go (default results/tries)")
+        ->type_name("DIR");
+    try_.spec.out = "results/tries";
+    add_voice(*sub, voice_, quiet_, verbose_, no_color_);
+  }
+
+  int try_target() {
+    try_.spec.nodes = try_nodes_;
+    std::vector<std::pair<const char*, std::string>> given{{"target", try_target_}};
+    if (!try_net_.empty()) given.emplace_back("net", try_net_);
+    if (!try_timeout_.empty()) given.emplace_back("op-timeout", try_timeout_);
+    for (const std::string& setting : try_settings_) given.emplace_back("set", setting);
+    for (const auto& [name, text] : given) {
+      if (auto set = set_option(try_.spec, name, text); !set) return fail(set.error());
+    }
+    try_.voice = voice_;
+    return try_verb(std::move(try_));
   }
 
   void define_rerun() {
@@ -325,6 +360,10 @@ class Cli {
   std::string spec_path_, seed_, seeds_, topic_;
   GivenFlags flags_;
   RunArgs run_;
+  TryArgs try_;
+  int try_nodes_ = 3;
+  std::string try_target_, try_net_, try_timeout_;
+  std::vector<std::string> try_settings_;
   RerunArgs rerun_;
   CheckArgs check_;
   ReportArgs report_;

@@ -30,6 +30,12 @@ struct RunArgs {
 };
 int run_verb(RunArgs args);
 
+struct TryArgs {
+  TestSpec spec;
+  Voice voice;
+};
+int try_verb(TryArgs args);
+
 struct RerunArgs {
   std::string run;
   int times = 1;

@@ -94,6 +94,15 @@ void RealLoop::run() {
   state_->context.restart();
   state_->context.run();
 }
+bool RealLoop::run_until(const std::function<bool()>& is_so, Nanos limit) {
+  while (!is_so()) {
+    const Nanos left = limit - now();
+    if (left <= Nanos{}) return false;
+    state_->context.restart();
+    state_->context.run_one_for(std::chrono::nanoseconds(left.count));
+  }
+  return true;
+}
 void RealLoop::stop() { state_->context.stop(); }
 asio::io_context& RealLoop::context() { return state_->context; }
 

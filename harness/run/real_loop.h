@@ -20,6 +20,8 @@ class RealLoop : public AsioLoop {
   void on_signal(std::function<void(int)> fn);
   // Runs callbacks until stop(). What is queued then is never run.
   void run();
+  // Runs callbacks until it is so, asked after each of them; false when the time has come first.
+  bool run_until(const std::function<bool()>& is_so, Nanos limit);
   void stop();
   boost::asio::io_context& context() override;
 
