@@ -194,16 +194,24 @@ bool is_stream(Symbol f) {
   return f == f::watch || f == lease || f == session;
 }
 
+static bool is_change(Symbol f) { return f == f::write || f == f::cas || f == f::delete_; }
+
 Result<Op> completion_of(const Op& op, const Answer& answer, const ErrorTable& errors) {
   static const Symbol unknown("unknown");
   const bool has_code = answer.error && !answer.error->code.empty();
   if (!answer.type && !has_code) return lie("gave an answer with neither a type nor an error code");
+  if (answer.value && is_change(op.f) && answer.type != OpType::kFail &&
+      *answer.value != op.value) {
+    return lie("answered the " + std::string(op.f.text()) + " of " +
+               op.value.to_json().substr(0, kShownMax) + " with the value " +
+               answer.value->to_json().substr(0, kShownMax) +
+               ": expected the argument again, or none");
+  }
   if (answer.type == OpType::kOk) {
     if (answer.error) return lie("gave an answer that is ok and has an error");
     if (op.f == f::read && !answer.value) return lie("gave an ok read without a value");
     Op done = complete(op, OpType::kOk);
-    if (answer.value && op.f != f::write && op.f != f::cas && op.f != f::delete_)
-      done.value = *answer.value;
+    if (answer.value && !is_change(op.f)) done.value = *answer.value;
     done.revision = answer.revision;
     done.at = answer.at;
     return done;

@@ -68,7 +68,7 @@ TEST(ExecProtocol, AnAnswerCompletesItsOperation) {
       {read, R"({"id":7,"type":"ok","value":{"a":[1,"x",2.5]}})", OpType::kOk,
        R"({"a":[1,"x",2.5]})", ""},
       {write, R"({"id":7,"type":"ok"})", OpType::kOk, "5", ""},
-      {cas, R"({"id":7,"type":"ok","value":2})", OpType::kOk, "[1,2]", ""},
+      {cas, R"({"id":7,"type":"ok","value":[1,2]})", OpType::kOk, "[1,2]", ""},
       {cas, R"({"id":7,"type":"fail","error":{"class":"mismatch"}})", OpType::kFail, "[1,2]",
        "mismatch"},
       {cas, R"({"id":7,"type":"fail"})", OpType::kFail, "[1,2]", "unknown"},
@@ -115,6 +115,23 @@ TEST(ExecProtocol, AnItemOfAStreamIsNoEnd) {
   EXPECT_TRUE(event->event.has_value());
   EXPECT_TRUE(is_stream(f::watch));
   EXPECT_FALSE(is_stream(f::read));
+}
+
+TEST(ExecProtocol, AnAnswerToAChangeRepeatsItsArgumentOrNothing) {
+  const Op write = invocation(f::write, "5"), cas = invocation(f::cas, "[1,2]");
+  for (const char* line :
+       {R"({"id":7,"type":"ok","value":5})", R"({"id":7,"type":"ok","value":5.0})",
+        R"({"id":7,"type":"info","value":5,"error":{"class":"timeout"}})",
+        R"({"id":7,"type":"fail","value":9,"error":{"class":"mismatch"}})"}) {
+    const auto done = completed(write, line);
+    ASSERT_TRUE(done.ok()) << line;
+    EXPECT_EQ(done->value, Value(5)) << line;
+  }
+  const auto forgotten = completed(write, R"({"id":7,"type":"info","value":null,"error":{}})");
+  ASSERT_FALSE(forgotten.ok());
+  EXPECT_EQ(forgotten.error().message,
+            "answered the write of 5 with the value null: expected the argument again, or none");
+  EXPECT_FALSE(completed(cas, R"({"id":7,"type":"ok","value":2})").ok());
 }
 
 TEST(ExecProtocol, LiesAreNamed) {
