@@ -36,7 +36,7 @@ int try_verb(TryArgs args) {
   if (args.voice.json) std::printf("%s\n", trial_json(result).to_json().c_str());
   if (result.interrupted) return kExitInterrupted;
   console.say(result.conforms()
-                  ? std::string(plan->target->name()) + " conforms: its verdicts can be relied on"
+                  ? std::string(plan->target->name()) + " conforms: what its clients say can be relied on"
                   : std::string(plan->target->name()) +
                         " does not conform yet: verdicts would rest on the above");
   return result.conforms() ? kExitValid : kExitInvalid;
