@@ -1,6 +1,10 @@
 #include "harness/plan.h"
 
 #include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
 
 namespace assay {
 namespace {
@@ -55,6 +59,27 @@ TEST(Plan, RefusesWhatIsNotThereAndSaysWhatIs) {
     EXPECT_NE(message.find(row.what), std::string::npos) << message;
     EXPECT_NE(message.find(row.known), std::string::npos) << message;
   }
+}
+
+TEST(Plan, ADescriptionIsATargetAndWhatItDoesNotClaimIsNotJudged) {
+  const std::string file =
+      testing::TempDir() + "/plan_test." + std::to_string(::getpid()) + ".json";
+  const auto describe = [&](const std::string& reads) {
+    std::ofstream(file) << R"({"name": "mine", "start": ["true"], "client": ["true"],
+      "options": {"level": {"default": "3"}}, "claims": {"read": ")" +
+                               reads + "\"}}";
+  };
+  describe("linearizable");
+  const auto plan = make_plan(spec_of({{"target", file}, {"set", "mine.level=4"}}));
+  ASSERT_TRUE(plan.ok()) << plan.error().message;
+  EXPECT_EQ(plan->header().text_or("target", ""), "mine");
+  EXPECT_EQ(plan->settings.at(0).second, "4");
+  EXPECT_NE(refusal({{"target", file}, {"set", "mine.depth=4"}}).find("mine.level"),
+            std::string::npos);
+  describe("stale");
+  EXPECT_NE(refusal({{"target", file}}).find("does not claim: its reads are stale"),
+            std::string::npos);
+  std::filesystem::remove(file);
 }
 
 TEST(Plan, TheUsersThresholdsStandBeforeTheWorkloads) {

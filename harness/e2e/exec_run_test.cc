@@ -91,11 +91,13 @@ TEST_F(ExecRun, WhatIsNotClaimedIsNotJudged) {
   EXPECT_THAT(run({"--workload", "cas-versioned"}).err, HasSubstr("does not claim"));
 }
 
-TEST_F(ExecRun, ClientsThatLieLeaveUnknownOperationsAndAWholeRun) {
-  describe(speaking("double"));
-  const Ended ended = run({"--time-limit", "2s", "--nemesis", "none", "--rate", "50"});
-  EXPECT_NE(ended.code, 255) << ended.err;
-  EXPECT_GT(ended.json()["operations"].int_or("ok", 0), 20);
+TEST_F(ExecRun, ClientsThatHangDieOrLieLeaveUnknownOperationsAndAWholeRun) {
+  describe(speaking("flaky"));
+  const Ended ended = run({"--time-limit", "5s", "--nemesis", "none", "--op-timeout", "300ms"});
+  const Value result = ended.json();
+  ASSERT_EQ(ended.code, 0) << ended.out << ended.err;
+  EXPECT_GT(result["operations"].int_or("ok", 0), 300);
+  EXPECT_GT(result["operations"].int_or("info", 0), 5);
 }
 
 }  // namespace

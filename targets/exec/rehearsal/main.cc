@@ -196,8 +196,9 @@ std::string member(const std::string& line, const std::string& name) {
 
 std::string word(const std::string& json) { return json == "null" ? "-" : json; }
 
-int client() {
+int client(bool flaky) {
   Line store;
+  int answers = 0;
   for (std::string line; std::getline(std::cin, line);) {
     const std::string id = member(line, "id"), f = member(line, "f"), key = member(line, "key"),
                       value = member(line, "value"), address = member(line, "address");
@@ -219,6 +220,13 @@ int client() {
       out += R"(,"type":"fail","error":{"class":"mismatch"})";
     } else {
       out += R"(,"error":{"code":")" + answer + "\"}";
+    }
+    if (flaky && ++answers % 40 == 0) {
+      const int way = getpid() % 4;
+      if (way == 0) die("out of luck");
+      if (way == 1) pause();
+      if (way == 2) out = "{\"id\":999";
+      if (way == 3) out = "oops";
     }
     std::cout << out << "}" << std::endl;
   }
@@ -281,6 +289,6 @@ int main(int argc, char** argv) {
   if (argc < 2) die("no mode");
   const std::string mode = argv[1];
   if (mode == "serve") return serve(argc, argv);
-  if (mode == "client") return client();
+  if (mode == "client" || mode == "flaky") return client(mode == "flaky");
   return misbehave(mode);
 }
