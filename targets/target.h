@@ -114,9 +114,9 @@ class Target {
   // Files whose hashes name the version under test.
   virtual std::vector<std::string> binaries(const Layout& layout) const = 0;
 
-  // Around all of the calls below: where its nodes are, and how long an operation may take. After
-  // end() it holds nothing of the Loop.
-  virtual void begin(const Layout&, Nanos /*op_timeout*/) {}
+  // Around all of the calls below: where its nodes are, how long an operation may take, and how
+  // many clients there will be at a time. After end() it holds nothing of the Loop.
+  virtual void begin(const Layout&, Nanos /*op_timeout*/, int /*clients*/) {}
   virtual void end() {}
   // Once the daemons answer, before the load: an error says why no client could ever work.
   virtual void try_clients(Loop& loop, Callback<void> done) {

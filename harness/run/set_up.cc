@@ -127,7 +127,7 @@ void set_up_cluster(RealLoop& loop, Plan& plan, const RunFolder& folder,
   if (auto laid = lay_out(plan, folder); !laid) {
     return loop.post([error = laid.error(), done = std::move(done)] { done(error); });
   }
-  plan.target->begin(plan.layout, plan.spec.op_timeout);
+  plan.target->begin(plan.layout, plan.spec.op_timeout, plan.concurrency);
   const auto opening = std::make_shared<Opening>();
   opening->nodes.resize(plan.layout.nodes.size());
   opening->left = plan.layout.nodes.size();

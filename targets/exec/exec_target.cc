@@ -14,6 +14,7 @@
 
 #include "checkers/history/json_text.h"
 #include "targets/asio/asio_loop.h"
+#include "targets/exec/client_pool.h"
 #include "targets/exec/exec_client.h"
 #include "targets/exec/placeholders.h"
 
@@ -21,7 +22,7 @@ namespace assay::exec {
 namespace {
 
 constexpr Nanos kQuestionDeadline = seconds(1);
-constexpr Nanos kTrialDeadline = seconds(10);
+constexpr Nanos kStatusPatience = seconds(5);  // with a client program that does not answer
 
 // An answer that is given once, by whoever is first, and what must live until then.
 struct Question {
@@ -82,9 +83,10 @@ class ExecTarget : public Target {
     return {once.begin(), once.end()};
   }
 
-  void begin(const Layout& layout, Nanos op_timeout) override {
+  void begin(const Layout& layout, Nanos op_timeout, int clients) override {
     layout_ = layout;
     op_timeout_ = op_timeout;
+    clients_ = clients;
     nodes_.clear();
     for (const NodeInfo& node : layout.nodes) {
       nodes_.emplace_back();
@@ -95,53 +97,33 @@ class ExecTarget : public Target {
 
   void open_client(Loop& loop, const NodeInfo& node,
                    Callback<std::unique_ptr<Client>> done) override {
-    loop.post([this, &loop, node, done = std::move(done)] { done(client_for(loop, node)); });
+    pool(loop, node).take(std::move(done));
   }
 
-  // A first read by a client of each node, of a key that is nobody's: any answer will do.
+  // As many client programs as will be needed are started, and one more for each node.
   void try_clients(Loop& loop, Callback<void> done) override {
-    if (std::find(d_->ops.begin(), d_->ops.end(), f::read) == d_->ops.end())
-      return Target::try_clients(loop, std::move(done));
     struct Trial {
-      std::vector<std::unique_ptr<Client>> clients;
       size_t left;
       Callback<void> done;
-      void end(Result<void> result) {
-        clients.clear();
-        if (auto first = std::exchange(done, nullptr)) first(std::move(result));
-      }
     };
-    const auto trial = std::make_shared<Trial>();
-    trial->left = layout_.nodes.size();
-    trial->done = std::move(done);
-    Op read;
-    read.f = f::read;
-    read.key = Symbol("assay-trial");
+    const auto trial = std::make_shared<Trial>(Trial{layout_.nodes.size(), std::move(done)});
+    const int nodes = static_cast<int>(layout_.nodes.size());
     for (const NodeInfo& node : layout_.nodes) {
-      auto client = client_for(loop, node);
-      if (!client) return loop.post([trial, error = client.error()] { trial->end(error); });
-      trial->clients.push_back(std::move(*client));
-      trial->clients.back()->invoke(
-          read, [weak = std::weak_ptr(trial), &loop, name = node.name](const Op& answer) {
-            static const Symbol ended("client-ended"), lied("client-lied");
-            const auto trial = weak.lock();
-            if (!trial) return;
-            Result<void> result;
-            const bool broken =
-                answer.error && (answer.error->cls == ended || answer.error->cls == lied);
-            if (broken) result = environment_error(name + ": " + answer.error->text);
-            if (--trial->left > 0 && !broken) return;
-            // Later, since it is the client's own callback that runs now.
-            loop.post([trial, result] { trial->end(result); });
+      pool(loop, node)
+          .fill((clients_ + nodes - 1) / nodes + 1, [trial, name = node.name](Result<void> filled) {
+            if (!filled) filled = environment_error(name + ": " + filled.error().message);
+            if (filled && --trial->left > 0) return;
+            if (auto first = std::exchange(trial->done, nullptr)) first(std::move(filled));
           });
     }
-    loop.at(loop.now() + kTrialDeadline, [trial] {
-      trial->end(environment_error("the client program did not answer its first request within " +
-                                   format_duration(kTrialDeadline)));
-    });
   }
 
-  void end() override { nodes_.clear(); }
+  void end() override {
+    for (Member& member : nodes_) {
+      if (member.pool) member.pool->close();
+    }
+    nodes_.clear();
+  }
 
   void status(Loop& loop, const NodeInfo& node, Callback<Value> done) override {
     auto question = std::make_shared<Question>();
@@ -182,8 +164,9 @@ class ExecTarget : public Target {
  private:
   struct Member {
     bool ready = false;  // its port has been open since its `ready` command exited 0
+    std::shared_ptr<ClientPool> pool;
     std::unique_ptr<Client> status;
-    bool status_asked = false;
+    Nanos status_asked{-1};  // when; -1: it has answered
     std::shared_ptr<Complaints> complaints;
   };
 
@@ -238,6 +221,18 @@ class ExecTarget : public Target {
                       .address = node.address + ":" + std::to_string(node.client_port),
                       .timeout = op_timeout_ - margin},
                .errors = errors_});
+  }
+
+  // The first read is of a key that is nobody's.
+  ClientPool& pool(Loop& loop, const NodeInfo& node) {
+    std::shared_ptr<ClientPool>& pool = nodes_[node.index].pool;
+    if (pool) return *pool;
+    ClientPool::Options options;
+    options.start = [this, &loop, node] { return client_for(loop, node); };
+    options.first_request.f = f::read;
+    options.first_request.key = Symbol("assay-trial");
+    pool = std::make_shared<ClientPool>(loop, std::move(options));
+    return *pool;
   }
 
   void ask_ready(Loop& loop, const NodeInfo& node, std::shared_ptr<Question> question) {
@@ -299,18 +294,28 @@ class ExecTarget : public Target {
   // One client program of each node is kept for its status.
   void ask_client(Loop& loop, const NodeInfo& node, std::shared_ptr<Question> question) {
     Member& member = nodes_[node.index];
-    if (member.status_asked || (member.status && !member.status->usable())) member.status.reset();
-    if (!member.status) {
-      auto client = client_for(loop, node);
-      if (!client)
-        return loop.post([question, error = client.error()] { question->answer(error); });
-      member.status = std::move(*client);
-    }
+    const bool busy = member.status_asked >= Nanos{};
+    if (busy && loop.now() < member.status_asked + kStatusPatience) return;  // a time-out
+    if (busy || (member.status && !member.status->usable())) member.status.reset();
+    member.status_asked = loop.now();
+    if (member.status) return invoke_status(node.index, std::move(question));
+    pool(loop, node)
+        .take([this, index = node.index, question](Result<std::unique_ptr<Client>> client) {
+          if (nodes_.empty()) return;
+          if (!client) {
+            nodes_[index].status_asked = Nanos{-1};
+            return question->answer(client.error());
+          }
+          nodes_[index].status = std::move(*client);
+          invoke_status(index, question);
+        });
+  }
+
+  void invoke_status(int index, std::shared_ptr<Question> question) {
     Op op;
     op.f = f::status;
-    member.status_asked = true;
-    member.status->invoke(op, [this, index = node.index, question](Op answer) {
-      nodes_[index].status_asked = false;
+    nodes_[index].status->invoke(op, [this, index, question](const Op& answer) {
+      nodes_[index].status_asked = Nanos{-1};
       if (answer.type == OpType::kOk) return question->answer(answer.value);
       question->answer(environment_error(answer.error ? answer.error->text : "no status"));
     });
@@ -321,6 +326,7 @@ class ExecTarget : public Target {
   std::shared_ptr<const ErrorTable> errors_;
   Layout layout_;
   Nanos op_timeout_ = seconds(1);
+  int clients_ = 0;
   std::vector<Member> nodes_;
 };
 

@@ -29,7 +29,7 @@ class ExecTargetTest : public testing::Test {
     EXPECT_TRUE(description.ok()) << description.error().message;
     auto made = exec_target(std::move(*description)).make({{"level", "4"}}, 1);
     EXPECT_TRUE(made.ok()) << made.error().message;
-    (*made)->begin(layout(), seconds(1));
+    (*made)->begin(layout(), seconds(1), 2);
     return std::move(*made);
   }
   Layout layout() const { return {.nodes = {node_}}; }

@@ -4,7 +4,11 @@
 //   {"id":7,"f":"cas","key":"k","value":[1,2],"expected":41,"node":"n2",
 //    "address":"10.0.0.2:2379","timeout_ms":900}
 //
-// One request at a time; each answer is flushed, and the program ends at the end of its input.
+// One request at a time; each answer is flushed, and the program ends at the end of its input. The
+// first request of each is a read of the key "assay-trial", which no workload uses: any answer
+// shows that the program works. After an answer that is unknown the next request comes from another
+// logical client: what may still come back on an old connection must not answer it.
+//
 // `value` is the argument, absent for read and delete; null in a write means absent. `expected`:
 // the token that a guarded write, cas or delete compares (then a cas compares nothing else);
 // absent: no guard.
