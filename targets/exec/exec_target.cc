@@ -97,7 +97,11 @@ class ExecTarget : public Target {
 
   void open_client(Loop& loop, const NodeInfo& node,
                    Callback<std::unique_ptr<Client>> done) override {
-    pool(loop, node).take(std::move(done));
+    const NodeInfo& ours = layout_.nodes[node.index];
+    if (node.address == ours.address && node.client_port == ours.client_port)
+      return pool(loop, node).take(std::move(done));
+    // By another way than all the others: one that has a connection already would not take it.
+    loop.post([this, &loop, node, done = std::move(done)] { done(client_for(loop, node)); });
   }
 
   // As many client programs as will be needed are started, and one more for each node.

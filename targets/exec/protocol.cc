@@ -194,14 +194,17 @@ bool is_stream(Symbol f) {
   return f == f::watch || f == lease || f == session;
 }
 
+// Some answer a cas with the value that it set.
+static bool forgets(const Op& op, const Value& answered) {
+  return op.f == f::cas ? answered.is_null() : op.f == f::write && answered != op.value;
+}
 static bool is_change(Symbol f) { return f == f::write || f == f::cas || f == f::delete_; }
 
 Result<Op> completion_of(const Op& op, const Answer& answer, const ErrorTable& errors) {
   static const Symbol unknown("unknown");
   const bool has_code = answer.error && !answer.error->code.empty();
   if (!answer.type && !has_code) return lie("gave an answer with neither a type nor an error code");
-  if (answer.value && is_change(op.f) && answer.type != OpType::kFail &&
-      *answer.value != op.value) {
+  if (answer.value && answer.type != OpType::kFail && forgets(op, *answer.value)) {
     return lie("answered the " + std::string(op.f.text()) + " of " +
                op.value.to_json().substr(0, kShownMax) + " with the value " +
                answer.value->to_json().substr(0, kShownMax) +

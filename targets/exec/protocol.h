@@ -20,7 +20,7 @@
 // type: ok; fail: it certainly never happened and never will; info: unknown. Without a type, the
 // description's `errors` say what the code means; a code that is not there is unknown. Where both
 // are said, the weaker counts. `value` is what an ok read found, and must be there (null: absent);
-// in the answer to a change, ok or unknown, it is the argument again, if it is there at all.
+// in the answer to a write, ok or unknown, it is the argument again, if it is there at all.
 // `revision` is the token of the key's state and `at` the store's: a whole number or a string.
 // Classes: target.h. Members that are not named here are not looked at.
 //

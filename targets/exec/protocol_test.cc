@@ -68,7 +68,7 @@ TEST(ExecProtocol, AnAnswerCompletesItsOperation) {
       {read, R"({"id":7,"type":"ok","value":{"a":[1,"x",2.5]}})", OpType::kOk,
        R"({"a":[1,"x",2.5]})", ""},
       {write, R"({"id":7,"type":"ok"})", OpType::kOk, "5", ""},
-      {cas, R"({"id":7,"type":"ok","value":[1,2]})", OpType::kOk, "[1,2]", ""},
+      {cas, R"({"id":7,"type":"ok","value":2})", OpType::kOk, "[1,2]", ""},
       {cas, R"({"id":7,"type":"fail","error":{"class":"mismatch"}})", OpType::kFail, "[1,2]",
        "mismatch"},
       {cas, R"({"id":7,"type":"fail"})", OpType::kFail, "[1,2]", "unknown"},
@@ -117,7 +117,7 @@ TEST(ExecProtocol, AnItemOfAStreamIsNoEnd) {
   EXPECT_FALSE(is_stream(f::read));
 }
 
-TEST(ExecProtocol, AnAnswerToAChangeRepeatsItsArgumentOrNothing) {
+TEST(ExecProtocol, AnAnswerToAWriteRepeatsItsArgumentOrNothing) {
   const Op write = invocation(f::write, "5"), cas = invocation(f::cas, "[1,2]");
   for (const char* line :
        {R"({"id":7,"type":"ok","value":5})", R"({"id":7,"type":"ok","value":5.0})",
@@ -131,7 +131,8 @@ TEST(ExecProtocol, AnAnswerToAChangeRepeatsItsArgumentOrNothing) {
   ASSERT_FALSE(forgotten.ok());
   EXPECT_EQ(forgotten.error().message,
             "answered the write of 5 with the value null: expected the argument again, or none");
-  EXPECT_FALSE(completed(cas, R"({"id":7,"type":"ok","value":2})").ok());
+  EXPECT_TRUE(completed(cas, R"({"id":7,"type":"ok","value":2})").ok());
+  EXPECT_FALSE(completed(cas, R"({"id":7,"type":"ok","value":null})").ok());
 }
 
 TEST(ExecProtocol, LiesAreNamed) {
