@@ -1,6 +1,7 @@
 #include "harness/plan.h"
 
 #include <algorithm>
+#include <filesystem>
 #include <random>
 
 namespace assay {
@@ -78,11 +79,17 @@ Result<PlannedFault> look_up_fault(const FaultSpec& fault) {
 Result<void> plan_faults(Plan& plan) {
   const Powers powers = powers_of(plan);
   const bool chosen = plan.spec.nemesis.has_value();
+  const bool survives_kills = plan.in_process || plan.target->claims().durable != "none";
   if (!chosen) plan.spec.nemesis = {{"partition", {}}, {"pause", {}}, {"kill", {}}};
   std::vector<FaultSpec> used;
   for (const FaultSpec& asked : *plan.spec.nemesis) {
     auto fault = look_up_fault(asked);
     if (!fault) return fault.error();
+    if (!chosen && asked.kind == "kill" && !survives_kills) {
+      plan.not_tested.push_back("kill: the target " + plan.spec.target +
+                                " does not claim to keep its data (with --nemesis it is tested)");
+      continue;
+    }
     if (fault->nemesis->available(powers)) {
       used.push_back(asked);
       plan.faults.push_back(*fault);
@@ -210,9 +217,8 @@ Value list_of(const auto& items) {
   return Value::array(std::move(array));
 }
 
-}  // namespace
-
-Result<Plan> make_plan(const TestSpec& spec) {
+// The target and its nodes.
+Result<Plan> plan_target(const TestSpec& spec) {
   Plan plan;
   plan.spec = spec;
   if (spec.nodes && (*spec.nodes < 1 || *spec.nodes > 64)) {
@@ -221,11 +227,11 @@ Result<Plan> make_plan(const TestSpec& spec) {
   plan.seed = spec.seed ? *spec.seed : std::random_device{}();
   plan.spec.seed = plan.seed;
 
+  // A description is found again from another folder.
+  if (spec.target.find('/') != std::string::npos || spec.target.ends_with(".json"))
+    plan.spec.target = std::filesystem::absolute(spec.target).lexically_normal().string();
   auto info = load_target(spec.target);
   if (!info) return info.error();
-  auto workload = look_up_workload(spec);
-  if (!workload) return workload.error();
-  plan.workload = *workload;
   auto settings = settings_of(spec, *info);
   if (!settings) return settings.error();
   plan.settings = std::move(*settings);
@@ -242,8 +248,26 @@ Result<Plan> make_plan(const TestSpec& spec) {
     plan.spec.set[spec.target + "." + option] = value;
 
   if (auto planned = plan_nodes(plan); !planned) return planned.error();
-  if (auto faults = plan_faults(plan); !faults) return faults.error();
   plan_workers(plan);
+  return plan;
+}
+
+}  // namespace
+
+Result<Plan> make_trial_plan(const TestSpec& spec) {
+  auto plan = plan_target(spec);
+  if (plan) plan->spec.nemesis = std::vector<FaultSpec>{};
+  return plan;
+}
+
+Result<Plan> make_plan(const TestSpec& spec) {
+  auto planned = plan_target(spec);
+  if (!planned) return planned.error();
+  Plan plan = std::move(*planned);
+  auto workload = look_up_workload(spec);
+  if (!workload) return workload.error();
+  plan.workload = *workload;
+  if (auto faults = plan_faults(plan); !faults) return faults.error();
   plan_times(plan);
   if (auto planned = plan_workload(plan); !planned) return planned.error();
   note_what_is_not_tested(plan);

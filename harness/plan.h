@@ -46,5 +46,7 @@ struct Plan {
 // Decides. Errors are the user's input (254): unknown names, an option that the target lacks, a
 // workload that needs what the target does not serve, faults that it has no power for here.
 Result<Plan> make_plan(const TestSpec& spec);
+// The same without load and faults, for the target's clients alone (harness/trial).
+Result<Plan> make_trial_plan(const TestSpec& spec);
 
 }  // namespace assay

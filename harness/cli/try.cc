@@ -14,8 +14,7 @@ int try_verb(TryArgs args) {
   TestSpec& spec = args.spec;
   if (spec.bin_dir.empty()) spec.bin_dir = own_folder();
   spec.bin_dir = std::filesystem::absolute(spec.bin_dir).lexically_normal().string();
-  spec.nemesis = std::vector<FaultSpec>{};
-  auto plan = make_plan(spec);
+  auto plan = make_trial_plan(spec);
   if (!plan) return fail(plan.error());
   Console console(
       {.json = args.voice.json, .verbosity = args.voice.verbosity, .color = args.voice.color});
@@ -35,10 +34,10 @@ int try_verb(TryArgs args) {
   }
   if (args.voice.json) std::printf("%s\n", trial_json(result).to_json().c_str());
   if (result.interrupted) return kExitInterrupted;
-  console.say(result.conforms()
-                  ? std::string(plan->target->name()) + " conforms: what its clients say can be relied on"
-                  : std::string(plan->target->name()) +
-                        " does not conform yet: verdicts would rest on the above");
+  console.say(result.conforms() ? std::string(plan->target->name()) +
+                                      " conforms: what its clients say can be relied on"
+                                : std::string(plan->target->name()) +
+                                      " does not conform yet: verdicts would rest on the above");
   return result.conforms() ? kExitValid : kExitInvalid;
 }
 

@@ -1,6 +1,7 @@
 #include "harness/trial/trial.h"
 
 #include <algorithm>
+#include <optional>
 
 #include "harness/run/node_logs.h"
 #include "harness/run/real_loop.h"
@@ -11,8 +12,9 @@ namespace assay {
 namespace {
 
 constexpr Nanos kPatience = seconds(10);  // for what must come
-constexpr Nanos kEcho = seconds(3);       // for what may show yet
-constexpr int kAsked = 0;                 // the node that all of this is about
+constexpr Nanos kBringUp = seconds(60);
+constexpr Nanos kEcho = seconds(3);  // for what may show yet
+constexpr int kAsked = 0;            // the node that all of this is about
 
 const Symbol kLied{"client-lied"}, kUnknown{"unknown"}, kRefused{"refused"}, kMismatch{"mismatch"},
     kConflict{"conflict"};
@@ -68,35 +70,43 @@ class Trial {
 
   // --- The cluster
 
+  // What is asked for may come after nobody waits for it any more: it lands in memory of its own.
+  template <typename T>
+  using Late = std::shared_ptr<std::optional<Result<T>>>;
+  template <typename T>
+  static Late<T> late() {
+    return std::make_shared<std::optional<Result<T>>>();
+  }
+  // False, and the reason kept, when it does not come in time or is an error.
+  template <typename T>
+  bool has_come(const Late<T>& late, Nanos span, const std::string& what) {
+    await([&] { return late->has_value(); }, span);
+    if (stopped()) return false;
+    if (!*late) {
+      fail(environment_error(what + " took longer than " + format_duration(span)));
+    } else if (!**late) {
+      fail((*late)->error());
+    }
+    return !stopped();
+  }
+
   bool set_up() {
     if (!plan_.starts_nodes) return true;
-    bool done = false;
-    set_up_cluster(loop_, plan_, folder_, hooks(),
-                   [&](Result<std::unique_ptr<NodeCluster>> cluster) {
-                     done = true;
-                     if (!cluster) return fail(cluster.error());
-                     cluster_ = std::move(*cluster);
-                   });
-    await([&] { return done; }, seconds(60));
-    if (!cluster_) {
-      if (!stopped()) fail(environment_error("the nodes did not come up"));
-      return false;
-    }
+    const auto cluster = late<std::unique_ptr<NodeCluster>>();
+    set_up_cluster(
+        loop_, plan_, folder_, hooks(),
+        [cluster](Result<std::unique_ptr<NodeCluster>> made) { *cluster = std::move(made); });
+    const bool there = has_come(cluster, kBringUp, "the bring-up of the nodes");
+    if (*cluster && **cluster) cluster_ = std::move(***cluster);
+    if (!there) return false;
     logs_ = std::make_unique<NodeLogs>(folder_, plan_.layout.nodes);
-    done = false;
-    cluster_->set_up([&](Result<void> ready) {
-      done = true;
-      if (!ready) fail(ready.error());
-    });
-    await([&] { return done; }, seconds(120));
-    if (stopped()) return false;
-    done = false;
-    plan_.target->try_clients(loop_, [&](Result<void> tried) {
-      done = true;
-      if (!tried) fail(tried.error());
-    });
-    await([&] { return done; }, seconds(30));
-    return !stopped();
+    const auto ready = late<void>();
+    cluster_->set_up([ready](Result<void> done) { *ready = std::move(done); });
+    if (!has_come(ready, kBringUp + plan_.target->ready_within(), "the start of the store"))
+      return false;
+    const auto tried = late<void>();
+    plan_.target->try_clients(loop_, [tried](Result<void> done) { *tried = std::move(done); });
+    return has_come(tried, kBringUp, "the start of the clients");
   }
 
   void tear_down() {
@@ -126,14 +136,15 @@ class Trial {
             .lost = [this](Error error) { fail(std::move(error)); }};
   }
 
-  // A power over the node; its failure is the environment's.
+  // A power over the node. That it did not bite is the environment's failure: nothing could be
+  // said of the clients then.
   bool use(void (NodeCluster::*power)(int, Callback<Effect>)) {
-    std::optional<Result<Effect>> effect;
-    (cluster_.get()->*power)(kAsked, [&](Result<Effect> seen) { effect = std::move(seen); });
-    await([&] { return effect.has_value(); }, seconds(60));
-    if (!effect) return false;
-    if (!*effect) fail(effect->error());
-    return effect->ok();
+    const auto effect = late<Effect>();
+    (cluster_.get()->*power)(kAsked, [effect](Result<Effect> seen) { *effect = std::move(seen); });
+    if (!has_come(effect, kBringUp + plan_.target->ready_within(), "a fault or its end"))
+      return false;
+    if (!(**effect)->bit && !down_) fail(environment_error((**effect)->evidence));
+    return !stopped();
   }
 
   // --- Clients
@@ -141,16 +152,12 @@ class Trial {
   const NodeInfo& node() const { return plan_.layout.nodes[kAsked]; }
 
   std::unique_ptr<Client> client_to(const NodeInfo& where) {
-    std::unique_ptr<Client> client;
-    bool done = false;
-    plan_.target->open_client(loop_, where, [&](Result<std::unique_ptr<Client>> opened) {
-      done = true;
-      if (!opened) return fail(opened.error());
-      client = std::move(*opened);
+    const auto client = late<std::unique_ptr<Client>>();
+    plan_.target->open_client(loop_, where, [client](Result<std::unique_ptr<Client>> opened) {
+      *client = std::move(opened);
     });
-    await([&] { return done; }, kPatience);
-    if (!client && !stopped()) fail(environment_error("no client could be opened"));
-    return client;
+    if (!has_come(client, kBringUp, "the start of a client")) return nullptr;
+    return std::move(***client);
   }
 
   // An operation under way; it outlives what it is about.
@@ -481,6 +488,7 @@ class Trial {
     Asked waiting = begin(*client_, op_of(f::write, "try-killed", 2));
     await([&] { return waiting.done->has_value(); }, plan_.spec.op_timeout / 4);
     if (!use(&NodeCluster::kill)) return;
+    down_ = true;
     const Op done = finish(waiting, client_);
     note_error(name, done, waiting.ours);
     if (lied(name, asked(done, 2))) return;
@@ -497,6 +505,7 @@ class Trial {
     const std::string name = "the server is not there: connection refused";
     if (!cluster_) return add(name, Grade::kNotTried, "no power over it");
     if (!use(&NodeCluster::kill)) return;
+    down_ = true;
     for (const Symbol what : {f::write, f::read}) {
       if (!serves(what)) continue;
       const std::string step = name + ": " + std::string(what.text());
@@ -534,6 +543,7 @@ class Trial {
   void started_again() {
     const std::string name = "the server is started again";
     if (!cluster_) return add(name, Grade::kNotTried, "no power over it");
+    down_ = false;
     if (!use(&NodeCluster::start)) return;
     const Op write = ask_until_ok(client_, op_of(f::write, "try-again", 1));
     if (write.type != OpType::kOk)
@@ -569,6 +579,7 @@ class Trial {
   std::unique_ptr<Client> client_;  // to the node, when it is there
   Value asked_value_;
   bool hopeless_ = false;
+  bool down_ = false;  // the node: then a further kill finds nothing
   TrialResult result_;
 };
 

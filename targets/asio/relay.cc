@@ -42,10 +42,11 @@ struct Relay::State : std::enable_shared_from_this<Relay::State> {
       from.async_read_some(
           boost::asio::buffer(bytes), [self = shared_from_this(), &from, &to, &bytes, asking](
                                           const error_code& error, size_t count) {
-            if (error) return self->end(error);
+            if (error == boost::asio::error::eof) return self->pass_end(to);
+            if (error) return self->reset();
             if (asking) {
               self->note_asking();
-            } else if (self->state->losing) {
+            } else if (self->state->losing && self->round == self->state->round) {
               self->state->losing = false;
               self->state->lost = true;
               return self->reset();
@@ -53,7 +54,7 @@ struct Relay::State : std::enable_shared_from_this<Relay::State> {
             boost::asio::async_write(
                 to, boost::asio::buffer(bytes, count),
                 [self, &from, &to, &bytes, asking](const error_code& failed, size_t) {
-                  if (failed) return self->end(failed);
+                  if (failed) return self->reset();
                   self->pump(from, to, bytes, asking);
                 });
           });
@@ -65,11 +66,10 @@ struct Relay::State : std::enable_shared_from_this<Relay::State> {
       ++state->askers;
     }
 
-    void end(const error_code& why) {
-      if (why != boost::asio::error::eof) return reset();
+    // One side has said all; the other may go on. Both are closed when the last reader is done.
+    void pass_end(tcp::socket& to) {
       error_code ignored;
-      client.close(ignored);
-      server.close(ignored);
+      to.shutdown(tcp::socket::shutdown_send, ignored);
     }
 
     // Without a word of goodbye: the client sees "connection reset".
@@ -88,6 +88,7 @@ struct Relay::State : std::enable_shared_from_this<Relay::State> {
 
   void accept() {
     acceptor.async_accept([self = shared_from_this()](const error_code& error, tcp::socket socket) {
+      if (error == boost::asio::error::connection_aborted) return self->accept();
       if (error) return;
       auto link = std::make_shared<Link>(self, std::move(socket));
       std::erase_if(self->links, [](const auto& other) { return other.expired(); });

@@ -17,7 +17,8 @@ class ClientPool::Lent : public Client {
   void invoke(const Op& op, std::function<void(Op)> done) override {
     *busy_ = true;
     client_->invoke(op, [busy = busy_, done = std::move(done)](Op completed) {
-      *busy = false;
+      // After an unknown outcome a late reply may yet come on its connection to the store.
+      *busy = completed.type == OpType::kInfo;
       done(std::move(completed));
     });
   }
@@ -40,6 +41,7 @@ void ClientPool::fill(int count, Callback<void> done) {
     Callback<void> done;
   };
   const auto filling = std::make_shared<Filling>(Filling{count, std::move(done)});
+  size_ += static_cast<size_t>(count);
   for (int i = 0; i < count; ++i) {
     start();
     starting_.back()->done = [filling](Result<void> result) {
@@ -58,7 +60,9 @@ void ClientPool::take(Callback<std::unique_ptr<Client>> done) {
       return done(std::unique_ptr<Client>(std::make_unique<Lent>(self, std::move(client))));
     }
     self->waiting_.push_back(done);
-    if (self->starting_.size() < self->waiting_.size()) self->start();
+    // Who waits may have given up: starts are bounded.
+    if (self->starting_.size() < std::min(self->waiting_.size(), std::max<size_t>(self->size_, 1)))
+      self->start();
   });
 }
 
@@ -115,7 +119,10 @@ void ClientPool::returned(std::unique_ptr<Client> client, bool in_order) {
     client.reset();
     return start();
   }
-  if (waiting_.empty()) return ready_.push_back(std::move(client));
+  if (waiting_.empty()) {
+    if (ready_.size() < std::max<size_t>(size_, 1)) ready_.push_back(std::move(client));
+    return;
+  }
   const auto done = std::move(waiting_.front());
   waiting_.pop_front();
   done(std::unique_ptr<Client>(std::make_unique<Lent>(weak_from_this(), std::move(client))));

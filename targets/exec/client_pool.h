@@ -3,7 +3,8 @@
 // takes a second to start does not time out again and again.
 //
 // A client that is dropped between operations goes back into the pool; one that is dropped during
-// one, or has broken, is killed and another started in its place. On the Loop's thread.
+// one, or after one whose outcome is unknown, or that has broken, is killed and another started in
+// its place. On the Loop's thread.
 #pragma once
 
 #include <deque>
@@ -42,6 +43,7 @@ class ClientPool : public std::enable_shared_from_this<ClientPool> {
   std::deque<std::unique_ptr<Client>> ready_;
   std::deque<std::shared_ptr<Starting>> starting_;
   std::deque<Callback<std::unique_ptr<Client>>> waiting_;
+  size_t size_ = 0;  // as filled: never more wait, nor are being started
   bool closed_ = false;
 };
 

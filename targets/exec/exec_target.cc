@@ -255,10 +255,10 @@ class ExecTarget : public Target {
     if (d_->status.empty()) {
       return loop.post([question] { question->answer(Value::object({})); });
     }
-    run(loop, node, d_->status, question, [](const std::shared_ptr<Question>& asked) {
+    run(loop, node, d_->status, question, [this](const std::shared_ptr<Question>& asked) {
       auto status = parse_json(asked->printed, "status");
       if (!status) return asked->answer(environment_error(status.error().message));
-      asked->answer(std::move(*status));
+      asked->answer(looked_at(std::move(*status)));
     });
   }
 
@@ -295,6 +295,20 @@ class ExecTarget : public Target {
     question->program->end_input();
   }
 
+  // Checkers compare who names whom leader, and believe it: so it must be one of our names. Without
+  // a leader nothing else that is said about Raft has a meaning.
+  Result<Value> looked_at(Value status) const {
+    if (!status.is_object())
+      return environment_error("the status: expected an object, found " + status.to_json());
+    const Value& leader = status["leader"];
+    if (leader.is_null()) return Value::object({{Symbol("role"), status["role"]}});
+    bool known = leader == Value("");
+    for (const NodeInfo& node : layout_.nodes) known |= leader == Value(node.name);
+    if (known) return status;
+    return environment_error("the status: expected the name of a node as \"leader\", found " +
+                             leader.to_json());
+  }
+
   // One client program of each node is kept for its status.
   void ask_client(Loop& loop, const NodeInfo& node, std::shared_ptr<Question> question) {
     Member& member = nodes_[node.index];
@@ -320,7 +334,7 @@ class ExecTarget : public Target {
     op.f = f::status;
     nodes_[index].status->invoke(op, [this, index, question](const Op& answer) {
       nodes_[index].status_asked = Nanos{-1};
-      if (answer.type == OpType::kOk) return question->answer(answer.value);
+      if (answer.type == OpType::kOk) return question->answer(looked_at(answer.value));
       question->answer(environment_error(answer.error ? answer.error->text : "no status"));
     });
   }
@@ -366,6 +380,9 @@ TargetInfo exec_target(Description description) {
       layout.nodes.push_back({.name = "n1"});
       auto file = fill(shared->client[0], {layout, layout.nodes[0], shared->folder, settings});
       if (!file) return file.error();
+      if (file->find('/') != std::string::npos && !file->starts_with('/'))
+        return input_error(shared->file + ": client: expected a program in PATH, or {bin}/" +
+                           *file + ", found \"" + *file + "\"");
       if (auto there = check_executable(*file, "the client program"); !there) return there.error();
     }
     return std::unique_ptr<Target>(std::make_unique<ExecTarget>(shared, settings));

@@ -1,5 +1,6 @@
 #include "targets/exec/protocol.h"
 
+#include <cmath>
 #include <nlohmann/json.hpp>
 
 namespace assay::exec {
@@ -23,6 +24,7 @@ std::string shown(std::string_view text) {
   return out + (text.size() > kShownMax ? " …" : "");
 }
 std::string shown(const Json& json) {
+  if (json.is_structured()) return json.is_array() ? "an array" : "an object";  // of any depth
   const std::string text = json.dump(-1, ' ', false, Json::error_handler_t::replace);
   return shown(std::string_view(text));
 }
@@ -41,8 +43,12 @@ std::optional<Value> value_of(const Json& json, int depth = 0) {
     case Json::value_t::number_unsigned:
       if (json.get<uint64_t>() > static_cast<uint64_t>(INT64_MAX)) return std::nullopt;
       return Value(json.get<int64_t>());
-    case Json::value_t::number_float:
-      return Value(json.get<double>());
+    case Json::value_t::number_float: {
+      // Whole numbers that no 64 bits hold come as doubles, and several of them as one.
+      const auto number = json.get<double>();
+      if (std::fabs(number) >= 0x1p63 && number == std::trunc(number)) return std::nullopt;
+      return Value(number);
+    }
     case Json::value_t::string:
       return Value(json.get_ref<const std::string&>());
     case Json::value_t::array: {

@@ -11,7 +11,8 @@ for line in sys.stdin:
     try:
         if connection is None:
             host, port = request["address"].rsplit(":", 1)
-            connection = socket.create_connection((host, int(port)))
+            timeout = request["timeout_ms"] / 1000
+            connection = socket.create_connection((host, int(port)), timeout)
     except OSError as error:  # nothing was sent: it never happened
         answer.update(type="fail", error={"class": "refused", "text": str(error)})
         print(json.dumps(answer), flush=True)

@@ -19,7 +19,7 @@ def post(request, path, body):
     """The answer as a dictionary; raises OSError, HTTPException or Refused."""
     global connection
     timeout = request["timeout_ms"] / 1000
-    if connection is None:
+    if connection is None or connection.sock is None:  # the server may have closed it
         host, port = request["address"].rsplit(":", 1)
         fresh = http.client.HTTPConnection(host.strip("[]"), int(port), timeout=timeout)
         try:
