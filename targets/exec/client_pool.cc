@@ -111,6 +111,7 @@ void ClientPool::started(const std::shared_ptr<Starting>& starting, Result<void>
   const auto done = std::move(waiting_.front());
   waiting_.pop_front();
   done(result.error());
+  if (!waiting_.empty() && starting_.empty() && !closed_) start();
 }
 
 void ClientPool::returned(std::unique_ptr<Client> client, bool in_order) {

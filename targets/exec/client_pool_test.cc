@@ -26,6 +26,7 @@ class PoolClient : public Client {
   void invoke(const Op& op, std::function<void(Op)> done) override {
     if (silent_ || op.key == Symbol("silence")) return;
     Op answer = complete(op, OpType::kOk);
+    if (op.key == Symbol("unknown")) answer = complete(op, OpType::kInfo);
     if (broken_) answer = complete(op, OpType::kInfo, {Symbol("client-ended"), "it ended", {}, {}});
     loop_.at(loop_.now() + milliseconds(5), [answer, done = std::move(done)] { done(answer); });
   }
@@ -95,6 +96,17 @@ TEST_F(ClientPoolTest, AClientDroppedBetweenOperationsComesBack) {
   EXPECT_EQ(count_.started, 1);
 }
 
+TEST_F(ClientPoolTest, AClientDroppedAfterAnUnknownOutcomeIsKilledAndReplaced) {
+  auto client = taken();
+  bool done = false;
+  client->invoke(read("unknown"), [&](const Op&) { done = true; });
+  loop_.run();
+  EXPECT_TRUE(done);
+  client.reset();
+  EXPECT_EQ(count_.started, 2);
+  EXPECT_EQ(count_.alive, 1);
+}
+
 TEST_F(ClientPoolTest, AClientDroppedDuringOneIsKilledAndReplaced) {
   auto client = taken();
   client->invoke(read("silence"), [](const Op&) { ADD_FAILURE(); });
@@ -111,7 +123,14 @@ TEST_F(ClientPoolTest, OneThatCameTooLateForItsWorkerIsNotLost) {
   pool_->take([&](Result<std::unique_ptr<Client>> got) { client = std::move(*got); });
   loop_.run();
   EXPECT_TRUE(client);
-  EXPECT_EQ(count_.alive, 2);
+  EXPECT_EQ(count_.alive, 1);
+}
+
+TEST_F(ClientPoolTest, WhoeverWaitsAndGivesUpStartsNoFurtherPrograms) {
+  count_.silent = true;
+  for (int i = 0; i < 10; ++i) pool_->take([](const Result<std::unique_ptr<Client>>&) {});
+  loop_.run(milliseconds(100));
+  EXPECT_EQ(count_.started, 1);
 }
 
 TEST_F(ClientPoolTest, AFirstRequestWithoutAnAnswerIsAnError) {

@@ -101,9 +101,14 @@ TEST_F(ExecTargetTest, ItIsUpOnceItsReadyCommandSaysSo) {
 
 TEST_F(ExecTargetTest, AStatusCommandPrintsTheStatus) {
   open_port();
-  EXPECT_EQ(why_down(*target("answer",
-                             R"(, "status": ["echo", "{{\"role\":\"leader\",\n\"term\":3}}"])")),
-            R"(up: {"role":"leader","term":3})");
+  EXPECT_EQ(
+      why_down(*target("answer", R"(, "status": ["echo", "{{\"leader\":\"n1\",\n\"term\":3}}"])")),
+      R"(up: {"leader":"n1","term":3})");
+  EXPECT_EQ(why_down(*target("answer", R"(, "status": ["echo", "{{\"role\":\"r\",\"term\":3}}"])")),
+            R"(up: {"role":"r"})")
+      << "without a leader a term has no meaning";
+  EXPECT_THAT(why_down(*target("answer", R"(, "status": ["echo", "{{\"leader\":\"10.0.0.1\"}}"])")),
+              HasSubstr("expected the name of a node as \"leader\", found \"10.0.0.1\""));
   EXPECT_THAT(why_down(*target("answer", R"(, "status": ["echo", "leader"])")),
               HasSubstr("not JSON"));
   EXPECT_EQ(why_down(*target("answer", R"(, "status": ["sleep", "60"])")), "timeout");
@@ -112,7 +117,7 @@ TEST_F(ExecTargetTest, AStatusCommandPrintsTheStatus) {
 TEST_F(ExecTargetTest, TheClientProgramMayAnswerForTheStatus) {
   open_port();
   const auto made = target("answer", R"(, "status": "client")");
-  for (int i = 0; i < 3; ++i) EXPECT_EQ(why_down(*made), "up: 1");
+  for (int i = 0; i < 3; ++i) EXPECT_EQ(why_down(*made), "the status: expected an object, found 1");
   made->end();
   const auto broken = target("exit", R"(, "status": "client")");
   for (int i = 0; i < 3; ++i) EXPECT_THAT(why_down(*broken), HasSubstr("out of luck"));
