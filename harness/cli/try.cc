@@ -27,7 +27,7 @@ int try_verb(TryArgs args) {
     if (auto entered = enter_private_world(folder->name()); !entered) return fail(entered.error());
   }
   const TrialResult result = run_trial(*plan, *folder, console);
-  console.say(trial_text(result));
+  if (!result.steps.empty()) console.say(trial_text(result));
   if (result.failure) {
     console.error(result.failure->message);
     return exit_code(*result.failure);
