@@ -50,7 +50,8 @@ ExitCode failed(const Error& error, Console& console) {
 ExitCode run_pipeline(Plan& plan, const std::string& command_line, Console& console) {
   const std::time_t now = std::time(nullptr);
   auto folder = RunFolder::create(
-      plan.spec.out, {std::string(plan.target->name()), plan.spec.workload, plan.faults_name(), plan.seed}, now);
+      plan.spec.out,
+      {std::string(plan.target->name()), plan.spec.workload, plan.faults_name(), plan.seed}, now);
   if (!folder) return failed(folder.error(), console);
   console.log_to(folder->log_path());
 

@@ -24,14 +24,14 @@ class Value {
   using Array = std::vector<Value>;
   using Object = std::vector<std::pair<Symbol, Value>>;
 
-  Value() = default;  // null
-  Value(std::nullptr_t) {}                          // NOLINT: implicit on purpose
-  Value(bool b) : data_(b) {}                       // NOLINT
-  Value(int i) : data_(int64_t{i}) {}               // NOLINT
-  Value(int64_t i) : data_(i) {}                    // NOLINT
-  Value(double d);                                  // NOLINT: finite, else it aborts
-  Value(Symbol s) : data_(s) {}                     // NOLINT
-  Value(const char* text) : data_(Symbol(text)) {}  // NOLINT
+  Value() = default;                                       // null
+  Value(std::nullptr_t) {}                                 // NOLINT: implicit on purpose
+  Value(bool b) : data_(b) {}                              // NOLINT
+  Value(int i) : data_(int64_t{i}) {}                      // NOLINT
+  Value(int64_t i) : data_(i) {}                           // NOLINT
+  Value(double d);                                         // NOLINT: finite, else it aborts
+  Value(Symbol s) : data_(s) {}                            // NOLINT
+  Value(const char* text) : data_(Symbol(text)) {}         // NOLINT
   Value(std::string_view text) : data_(Symbol(text)) {}    // NOLINT
   Value(const std::string& text) : data_(Symbol(text)) {}  // NOLINT
   static Value array(Array items);

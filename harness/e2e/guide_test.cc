@@ -33,8 +33,11 @@ std::vector<Command> commands_of(const std::string& guide) {
 }
 
 TEST(Guide, TheCommandsOfYourStoreInFifteenMinutesWorkAsPrinted) {
-  if (e2e::run({.argv = {"/bin/sh", "-c", "command -v python3"}}).code != 0)
-    GTEST_SKIP() << "there is no python3 here (package python3)";
+  for (const auto& [program, package] :
+       {std::pair("python3", "python3"), {"etcd", "etcd-server"}}) {
+    if (e2e::run({.argv = {"/bin/sh", "-c", std::string("command -v ") + program}}).code != 0)
+      GTEST_SKIP() << "there is no " << program << " here (package " << package << ")";
+  }
   const auto commands = commands_of("targets/exec/GUIDE.md");
   ASSERT_GE(commands.size(), 4u);
   ScratchFolder scratch;
