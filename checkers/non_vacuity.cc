@@ -6,9 +6,11 @@
 //   ok_per_f           10  ok operations of each f that was invoked
 //   conflicts_percent   2  of the guarded writes, where there are any
 //   faults_bitten       1  faults of each claimed kind: installed, observed to bite, healed, and at
-//                          least one operation or status sample went differently because of it
+//                          least one operation or status sample went differently because of it (of
+//                          a fault of the store's own, its own command saw it bite: that is enough)
 //   ok_under_fault     20  ok operations on the nodes of a connected live majority during one fault
-//                          of the kind, where such a majority stood during any of them
+//                          of the kind, where such a majority stood during any of them; not asked
+//                          of a fault of the store's own
 //   ok_after_heal      20  ok operations within 5 s after the heal of one fault of the kind, where
 //                          such a majority stood throughout those 5 s after any of them
 //   final_ok            1  ok operations of the final phase, where there is one; and ok changes
@@ -160,10 +162,11 @@ class Audit {
     }
     if (bit < bitten_needed) return miss(kind + ": observed to bite " + of(bit), deeper);
     if (healed < bitten_needed) return miss(kind + ": healed " + of(healed), longer);
-    if (felt < bitten_needed) {
+    const bool own = is_own_fault(header_, kind);
+    if (felt < bitten_needed && !own) {
       return miss(kind + ": no operation and no sample went differently because of it", deeper);
     }
-    if (best.majority && best.ok_under_fault < under_needed) {
+    if (best.majority && best.ok_under_fault < under_needed && !own) {
       miss(kind + ": " + std::to_string(best.ok_under_fault) + " ok of " +
                std::to_string(under_needed) + " needed on the majority during a fault",
            deeper);

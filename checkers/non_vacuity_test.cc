@@ -150,6 +150,26 @@ TEST(NonVacuity, ProgressIsNeededAfterAHealWhereAMajorityStood) {
               Not(Contains(HasSubstr("within 5 s after a heal"))));
 }
 
+// What it does to operations is the store's matter; that it bit is not.
+TEST(NonVacuity, AFaultOfTheStoresOwnNeedNotBeFelt) {
+  const std::string own =
+      R"({"workload":"register","nodes":["n1","n2","n3"],"faults":["compact"],"own_faults":["compact"]})";
+  const std::string others =
+      R"({"workload":"register","nodes":["n1","n2","n3"],"faults":["compact"]})";
+  const auto run = [](const char* bit) {
+    Script script;
+    script.load(100, 40, 100, kNodes)
+        .fault("compact", 5000, 5001,
+               std::string(R"({"victims":["n3"],"installed":true,"bit":)") + bit + "}")
+        .load(5100, 40, 300, kNodes);
+    return script;
+  };
+  EXPECT_EQ(judge(run("true"), own).word(), Word::kValid);
+  EXPECT_THAT(missing(judge(run("false"), own)),
+              Contains("compact: observed to bite 0 of 1 needed"));
+  EXPECT_THAT(missing(judge(run("true"), others)), Contains(HasSubstr("went differently")));
+}
+
 TEST(NonVacuity, GuardedWritesMustMeetConflicts) {
   Script script;
   script.load(100, 40, 100, kNodes);

@@ -4,6 +4,8 @@
 #include <filesystem>
 #include <random>
 
+#include "nemesis/own.h"
+
 namespace assay {
 namespace {
 
@@ -56,16 +58,21 @@ Powers powers_of(const Plan& plan) {
   if (!plan.starts_nodes) return {};
   return {.kill = true,
           .pause = true,
-          .cut = plan.spec.net == NetMode::kPrivate && plan.layout.nodes.size() > 1};
+          .cut = plan.spec.net == NetMode::kPrivate && plan.layout.nodes.size() > 1,
+          .run = true};
 }
 
-Result<PlannedFault> look_up_fault(const FaultSpec& fault) {
-  const Nemesis* nemesis = find_nemesis(fault.kind);
-  if (!nemesis) {
-    return unknown("nemesis", fault.kind, "none, " + names_of(all_nemeses(), [](const Nemesis* n) {
+Result<PlannedFault> look_up_fault(const Plan& plan, const FaultSpec& fault) {
+  std::vector<const Nemesis*> known = all_nemeses();
+  for (const auto& own : plan.own_faults) known.push_back(own.get());
+  const auto found = std::find_if(known.begin(), known.end(),
+                                  [&](const Nemesis* n) { return n->kind() == fault.kind; });
+  if (found == known.end()) {
+    return unknown("nemesis", fault.kind, "none, " + names_of(known, [](const Nemesis* n) {
                                             return std::string(n->kind());
                                           }));
   }
+  const Nemesis* nemesis = *found;
   const auto shapes = nemesis->shapes();
   for (const std::string& shape : fault.shapes) {
     if (std::find(shapes.begin(), shapes.end(), shape) == shapes.end()) {
@@ -81,9 +88,11 @@ Result<void> plan_faults(Plan& plan) {
   const bool chosen = plan.spec.nemesis.has_value();
   const bool survives_kills = plan.in_process || plan.target->claims().durable != "none";
   if (!chosen) plan.spec.nemesis = {{"partition", {}}, {"pause", {}}, {"kill", {}}};
+  for (OwnFault& own : plan.target->faults())
+    plan.own_faults.push_back(own_nemesis(std::move(own)));
   std::vector<FaultSpec> used;
   for (const FaultSpec& asked : *plan.spec.nemesis) {
-    auto fault = look_up_fault(asked);
+    auto fault = look_up_fault(plan, asked);
     if (!fault) return fault.error();
     if (!chosen && asked.kind == "kill" && !survives_kills) {
       plan.not_tested.push_back("kill: the target " + plan.spec.target +
@@ -104,6 +113,11 @@ Result<void> plan_faults(Plan& plan) {
     plan.not_tested.push_back(asked.kind + ": " + why);
   }
   plan.spec.nemesis = used;
+  for (const auto& own : plan.own_faults) {
+    const std::string kind(own->kind());
+    if (std::none_of(used.begin(), used.end(), [&](const auto& f) { return f.kind == kind; }))
+      plan.not_tested.push_back(kind + ", a fault of the store's own: --nemesis does not name it");
+  }
   return {};
 }
 
@@ -317,6 +331,11 @@ Value Plan::header() const {
   Value::Array kinds;
   for (const PlannedFault& fault : faults) kinds.emplace_back(fault.nemesis->kind());
   put("faults", Value::array(std::move(kinds)));
+  if (!own_faults.empty()) {
+    Value::Array own;
+    for (const auto& fault : own_faults) own.emplace_back(fault->kind());
+    put("own_faults", Value::array(std::move(own)));
+  }
   put("seed", Value(static_cast<int64_t>(seed)));
   Value::Object timing;
   const auto time = [&](const char* name, Nanos value) {

@@ -26,6 +26,7 @@ struct Plan {
   TargetInfo::Settings settings;      // every option of the target
   std::vector<std::string> canaries;  // switches in `settings` that make the target wrong
   std::unique_ptr<Target> target;
+  std::vector<std::unique_ptr<Nemesis>> own_faults;  // of the target, in use or not
   std::vector<PlannedFault> faults;
   bool starts_nodes = true;  // else there are no agents, and no network of ours
   bool in_process = false;   // nor nodes anywhere

@@ -21,7 +21,7 @@ class Kill : public Nemesis {
     const auto all = shapes();
     return run_process_fault(
         cluster, options, {all.begin(), all.end()},
-        {.kind = kind(),
+        {.kind = std::string(kind()),
          .strike = [&cluster](int node, auto done) { cluster.kill(node, std::move(done)); },
          .restore = [&cluster](int node, auto done) { cluster.start(node, std::move(done)); }});
   }

@@ -7,6 +7,7 @@
 #include <set>
 
 #include "checkers/history/vocabulary.h"
+#include "nemesis/own.h"
 #include "nemesis/partition.h"
 #include "nemesis/victims.h"
 #include "workloads/gen/simulate.h"
@@ -21,8 +22,9 @@ class FakeCluster : public Cluster {
     for (int i = 0; i < n; ++i) nodes_.push_back({.index = i, .name = "n" + std::to_string(i + 1)});
   }
   const std::vector<NodeInfo>& nodes() const override { return nodes_; }
-  Powers powers() const override { return {true, true, true}; }
+  Powers powers() const override { return {true, true, true, true}; }
   int leader() const override { return leader_; }
+  bool runs(int node) const override { return !down.contains(node) && !paused.contains(node); }
   void kill(int node, Callback<Effect> done) override {
     down.insert(node);
     answer(done);
@@ -48,8 +50,18 @@ class FakeCluster : public Cluster {
     answer(done);
   }
 
+  void begin_own(const std::string& kind, int node, Callback<Effect> done) override {
+    own.emplace(kind, node);
+    answer(done);
+  }
+  void end_own(const std::string& kind, int node, Callback<Effect> done) override {
+    own.erase({kind, node});
+    answer(done);
+  }
+
   int leader_ = -1;
   std::set<int> down, paused;
+  std::set<std::pair<std::string, int>> own;
   std::vector<Cut> cuts;
   std::optional<Error> broken;  // every power fails
   bool powerless = false;       // nothing is installed, nothing bites
@@ -286,6 +298,63 @@ TEST_P(EveryNemesis, RepeatsItsPlanFromTheSeed) {
   };
   EXPECT_EQ(plan(5), plan(5));
   EXPECT_NE(plan(5), plan(6));
+}
+
+// A kill that was seen not to bite stays so, although its victim answers after the restart.
+TEST(Kill, ARestartIsNoProofOfTheKill) {
+  FakeCluster cluster(3);
+  const auto run = find_nemesis("kill")->start(cluster, options_for(1, seconds(30)));
+  int stops = 0;
+  play(*run, [&](const Op& done) {
+    if (stopped_fault(done.f).empty()) return;
+    ++stops;
+    EXPECT_TRUE(done.value["bit"].is_null()) << done.value.to_json();
+  });
+  EXPECT_GT(stops, 0);
+}
+
+TEST(OwnFault, StrikesOnlyNodesThatRunAndIsEnded) {
+  const auto own = own_nemesis({.kind = "compact", .summary = "", .lasts = true});
+  FakeCluster cluster(3);
+  cluster.down = {0, 2};
+  const auto run = own->start(cluster, options_for(1, seconds(120)));
+  int starts = 0;
+  const auto played = play(*run, [&](const Op& done) {
+    if (started_fault(done.f).empty()) {
+      EXPECT_TRUE(cluster.own.empty());
+      return;
+    }
+    ++starts;
+    EXPECT_EQ(done.value["victims"].to_json(), R"(["n2"])");
+    EXPECT_EQ(cluster.own, (std::set<std::pair<std::string, int>>{{"compact", 1}}));
+  });
+  EXPECT_TRUE(played.done);
+  EXPECT_GT(starts, 5);
+
+  cluster.down = {0, 1, 2};
+  const auto nobody = own->start(cluster, options_for(1, seconds(30)));
+  play(*nobody, [&](const Op& done) {
+    if (!started_fault(done.f).empty()) {
+      EXPECT_FALSE(done.value.bool_or("installed", true));
+    }
+  });
+}
+
+TEST(OwnFault, WhatDoesNotLastIsStoppedAtOnce) {
+  const auto own = own_nemesis({.kind = "compact", .summary = "", .lasts = false});
+  FakeCluster cluster(3);
+  const auto run = own->start(cluster, options_for(1, seconds(60)));
+  Nanos began{-1};
+  int stops = 0;
+  for (const auto& event : play(*run).events) {
+    if (event.op.type == OpType::kInvoke) continue;
+    if (!started_fault(event.op.f).empty()) began = event.op.time;
+    if (stopped_fault(event.op.f).empty()) continue;
+    ++stops;
+    EXPECT_LT(event.op.time - began, milliseconds(100));
+    EXPECT_TRUE(event.op.value["bit"].is_null()) << "an end that does nothing proves nothing";
+  }
+  EXPECT_GT(stops, 3);
 }
 
 }  // namespace

@@ -21,9 +21,10 @@ class Pause : public Nemesis {
     const auto all = shapes();
     return run_process_fault(
         cluster, options, {all.begin(), all.end()},
-        {.kind = kind(),
+        {.kind = std::string(kind()),
          .strike = [&cluster](int node, auto done) { cluster.pause(node, std::move(done)); },
-         .restore = [&cluster](int node, auto done) { cluster.resume(node, std::move(done)); }});
+         .restore = [&cluster](int node, auto done) { cluster.resume(node, std::move(done)); },
+         .tells = true});
   }
 };
 

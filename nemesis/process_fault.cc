@@ -22,16 +22,25 @@ class ProcessFaultRun : public NemesisRun {
     if (op.f == start_of(fault_.kind)) return start(op, std::move(done));
     std::vector<int> everyone(cluster_.nodes().size());
     std::iota(everyone.begin(), everyone.end(), 0);
-    on_each(everyone, fault_.restore, [op, done = std::move(done)](const Result<Effect>& seen) {
-      done(fault_stopped(op, seen));
-    });
+    on_each(everyone, fault_.restore, Bite::kAnywhere,
+            [op, tells = fault_.tells, done = std::move(done)](const Result<Effect>& seen) {
+              done(fault_stopped(op, seen, tells));
+            });
   }
 
  private:
   void start(const Op& op, std::function<void(Op)> done) {
-    const std::vector<int> victims =
+    std::vector<int> victims =
         choose_victims(op.value.text_or("shape", "one"), cluster_, victims_rng_);
-    on_each(victims, fault_.strike,
+    if (fault_.running) {
+      std::erase_if(victims, [&](int node) { return !cluster_.runs(node); });
+      for (int node = 0; victims.empty() && node < static_cast<int>(cluster_.nodes().size());
+           ++node)
+        if (cluster_.runs(node)) victims = {node};
+      if (victims.empty())
+        return done(fault_started(op, cluster_, {}, {}, Effect{false, false, "no node runs"}));
+    }
+    on_each(victims, fault_.strike, Bite::kEverywhere,
             [this, op, victims, done = std::move(done)](const Result<Effect>& seen) {
               done(fault_started(op, cluster_, victims, {}, seen));
             });

@@ -1,5 +1,8 @@
-// A fault that strikes whole processes: pause and kill are the same but for the two powers.
+// A fault that strikes nodes one by one: pause, kill and a store's own are the same but for the two
+// powers.
 #pragma once
+
+#include <string>
 
 #include "nemesis/nemesis.h"
 #include "nemesis/victims.h"
@@ -7,9 +10,11 @@
 namespace assay {
 
 struct ProcessFault {
-  std::string_view kind;
-  Power strike;   // on each victim
-  Power restore;  // on every node, victim or not: both powers are idempotent
+  std::string kind;
+  Power strike;          // on each victim
+  Power restore;         // on every node, victim or not: both powers are idempotent
+  bool tells = false;    // `restore` sees whether it was in force until then
+  bool running = false;  // only nodes that run are struck
 };
 
 std::unique_ptr<NemesisRun> run_process_fault(Cluster& cluster, const NemesisOptions& options,

@@ -59,10 +59,11 @@ void ScriptNemesis::on_process(const Op& op, bool begin, std::function<void(Op)>
     nodes.resize(cluster_.nodes().size());
     std::iota(nodes.begin(), nodes.end(), 0);
   }
-  on_each(nodes, power,
-          [this, op, begin, nodes, done = std::move(done)](const Result<Effect>& seen) {
-            done(begin ? fault_started(op, cluster_, nodes, {}, seen) : fault_stopped(op, seen));
-          });
+  on_each(
+      nodes, power, begin ? Bite::kEverywhere : Bite::kAnywhere,
+      [this, op, kill, begin, nodes, done = std::move(done)](const Result<Effect>& seen) {
+        done(begin ? fault_started(op, cluster_, nodes, {}, seen) : fault_stopped(op, seen, !kill));
+      });
 }
 
 }  // namespace assay

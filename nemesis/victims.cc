@@ -21,19 +21,21 @@ std::vector<int> choose_victims(std::string_view shape, const Cluster& cluster, 
   return order;
 }
 
-void on_each(const std::vector<int>& nodes, const Power& power, Callback<Effect> done) {
+void on_each(const std::vector<int>& nodes, const Power& power, Bite bite, Callback<Effect> done) {
   struct Gathered {
-    Effect effect{true, true, ""};
+    Effect effect;
     std::optional<Error> error;
     size_t left;
   };
   auto gathered = std::make_shared<Gathered>();
   gathered->left = nodes.size();
+  gathered->effect = {.installed = true, .bit = bite == Bite::kEverywhere};
   for (int node : nodes) {
-    power(node, [gathered, done](Result<Effect> seen) {
+    power(node, [gathered, bite, done](Result<Effect> seen) {
       if (seen) {
         gathered->effect.installed &= seen->installed;
-        gathered->effect.bit &= seen->bit;
+        bool& bit = gathered->effect.bit;
+        bit = bite == Bite::kEverywhere ? bit && seen->bit : bit || seen->bit;
         if (!seen->evidence.empty()) {
           gathered->effect.evidence +=
               (gathered->effect.evidence.empty() ? "" : "; ") + seen->evidence;
@@ -74,10 +76,10 @@ Op fault_started(const Op& op, const Cluster& cluster, const std::vector<int>& v
   return done;
 }
 
-Op fault_stopped(const Op& op, const Result<Effect>& effect) {
+Op fault_stopped(const Op& op, const Result<Effect>& effect, bool tells) {
   Value::Object members;
   put(members, "healed", effect && effect->installed);
-  if (effect) put(members, "bit", effect->bit);
+  if (effect && tells) put(members, "bit", effect->bit);
   if (effect) put(members, "evidence", effect->evidence);
   if (!effect) put(members, "error", effect.error().message);
   Op done = complete(op, OpType::kInfo);

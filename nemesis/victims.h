@@ -2,6 +2,7 @@
 // act on processes.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <string_view>
 #include <vector>
@@ -15,14 +16,17 @@ namespace assay {
 // is known), drawn from rng, in ascending order.
 std::vector<int> choose_victims(std::string_view shape, const Cluster& cluster, Rng& rng);
 
-// Runs a power on each of the nodes at once and gathers what was seen: installed and bit only when
-// they were on every one; an error of any as the error.
+// Runs a power on each of the nodes at once and gathers what was seen: installed only when it was
+// on every one, bit when it was on every one (of a start) or on any (of a stop, which goes to nodes
+// that nothing had struck as well); an error of any as the error.
 using Power = std::function<void(int node, Callback<Effect> done)>;
-void on_each(const std::vector<int>& nodes, const Power& power, Callback<Effect> done);
+enum class Bite : uint8_t { kEverywhere, kAnywhere };
+void on_each(const std::vector<int>& nodes, const Power& power, Bite bite, Callback<Effect> done);
 
-// The completion of a start or a stop.
+// The completion of a start or a stop. tells: the effect of the stop says whether the fault had
+// bit.
 Op fault_started(const Op& op, const Cluster& cluster, const std::vector<int>& victims,
                  const std::vector<Cut>& cuts, const Result<Effect>& effect);
-Op fault_stopped(const Op& op, const Result<Effect>& effect);
+Op fault_stopped(const Op& op, const Result<Effect>& effect, bool tells = true);
 
 }  // namespace assay

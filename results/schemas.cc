@@ -167,6 +167,7 @@ constexpr std::string_view kHistoryHeader = R"json({
     "token": {"enum": ["orderable", "opaque"]},
     "nodes": {"type": "array", "items": {"type": "string"}},
     "faults": {"type": "array", "items": {"type": "string"}},
+    "own_faults": {"type": "array", "items": {"type": "string"}},
     "seed": {"type": "integer"},
     "claims": {"type": "object"},
     "thresholds": {"type": "object", "additionalProperties": {"type": "number"}},

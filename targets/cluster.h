@@ -35,13 +35,19 @@ class Cluster {
   // The node that most recently reported itself leader of the highest term, by the observer's
   // samples; -1 when none does.
   virtual int leader() const = 0;
+  // Its process was started and neither killed nor paused since, and has not ended by itself.
+  virtual bool runs(int node) const = 0;
 
   virtual void kill(int node, Callback<Effect> done) = 0;   // SIGKILL, whole process group
   virtual void start(int node, Callback<Effect> done) = 0;  // done when it answers
   virtual void pause(int node, Callback<Effect> done) = 0;
-  virtual void resume(int node, Callback<Effect> done) = 0;  // bit: it was T until now
+  virtual void resume(int node, Callback<Effect> done) = 0;  // bit: it was paused, and until now
   virtual void cut(const std::vector<Cut>& cuts, Callback<Effect> done) = 0;  // replaces earlier
   virtual void heal_cuts(Callback<Effect> done) = 0;                          // of all nodes
+  // A fault of the store's own, by its kind (Target::faults). Of a node that does not run: not
+  // installed. Ended, bit says that it was in force until then.
+  virtual void begin_own(const std::string& kind, int node, Callback<Effect> done) = 0;
+  virtual void end_own(const std::string& kind, int node, Callback<Effect> done) = 0;
 };
 
 }  // namespace assay

@@ -4,6 +4,7 @@
 #include <set>
 
 #include "targets/node/links.h"
+#include "targets/own_fault.h"
 
 namespace assay {
 namespace {
@@ -11,18 +12,9 @@ namespace {
 constexpr Nanos kPoll = milliseconds(50);  // between two questions whether a daemon answers
 constexpr Nanos kGrace = seconds(2);       // of a daemon that is asked to end
 constexpr Nanos kPatience = seconds(2);    // for a rule to drop its first packet
-
-// Why a command did not succeed, with its last words; empty where it did.
-std::string complaint(const std::string& program, const CommandOutput& ran) {
-  if (!ran.timed_out && ran.end.signal == 0 && ran.end.code == 0) return "";
-  std::string words = ran.err.empty() ? ran.out : ran.err;
-  words.erase(words.find_last_not_of(" \n") + 1);
-  words.erase(0, words.rfind('\n') + 1);
-  std::string how = ran.timed_out    ? "did not end in time"
-                    : ran.end.signal ? "was killed by signal " + std::to_string(ran.end.signal)
-                                     : "exited with " + std::to_string(ran.end.code);
-  return program + " " + how + (words.empty() ? "" : ": " + words.substr(0, 300));
-}
+constexpr Nanos kOwnBegins = seconds(5);   // until a fault of the store's own is in force
+constexpr Nanos kOwnEnds = seconds(10);    // until it is not any more
+constexpr Nanos kOwnAtClose = seconds(1);  // the same, at the end of the run; the agent tries again
 
 std::string describe(const ProcessEnd& end) {
   return end.signal ? "signal " + std::to_string(end.signal) : "code " + std::to_string(end.code);
@@ -44,6 +36,7 @@ struct NodeCluster::State : std::enable_shared_from_this<NodeCluster::State> {
     bool running = false;
     bool paused = false;
     bool prepared = false;
+    std::set<std::string> own_faults;  // that were begun, and not yet seen to have ended
   };
 
   Loop& loop;
@@ -184,13 +177,13 @@ struct NodeCluster::State : std::enable_shared_from_this<NodeCluster::State> {
 
   void resume(int node, Callback<Effect> done) {
     Member& member = members[node];
-    if (!member.running) return answer(std::move(done), Effect{true, true, ""});
+    if (!member.running) return answer(std::move(done), Effect{true, false, ""});
     const bool ours = member.paused;
     member.hand->resume(member.daemon, [self = shared_from_this(), node, ours,
                                         done = std::move(done)](Result<ResumeReport> report) {
       if (!report) return done(environment_error(self->name(node) + ": " + report.error().message));
       self->members[node].paused = false;
-      if (!ours || !report->was_running) return done(Effect{true, true, ""});
+      if (!ours || !report->was_running) return done(Effect{true, false, ""});
       done(Effect{true, report->held,
                   self->name(node) + (report->held ? " stood still until now"
                                                    : " did not stand still: " + report->why)});
@@ -230,6 +223,42 @@ struct NodeCluster::State : std::enable_shared_from_this<NodeCluster::State> {
         if (healing->error) return done(*healing->error);
         done(Effect{true, healing->packets > 0,
                     std::to_string(healing->packets) + " packets were dropped"});
+      });
+    }
+  }
+
+  void begin_own(const std::string& kind, int node, Callback<Effect> done) {
+    Member& member = members[node];
+    if (!member.running || member.paused) {
+      return answer(std::move(done),
+                    Effect{false, false,
+                           name(node) + (member.running ? " stands still" : " is not running")});
+    }
+    const FaultCommands commands = target.fault_commands(kind, layout, layout.nodes[node]);
+    if (commands.end) member.own_faults.insert(kind);
+    begin_own_fault(loop, *member.hand, kind, commands, kOwnBegins,
+                    [self = shared_from_this(), done = std::move(done)](auto seen) { done(seen); });
+  }
+
+  void end_own(const std::string& kind, int node, Nanos patience, Callback<Effect> done) {
+    Member& member = members[node];
+    if (!member.own_faults.contains(kind)) return answer(std::move(done), Effect{true, false, ""});
+    end_own_fault(loop, *member.hand, kind, target.fault_commands(kind, layout, layout.nodes[node]),
+                  patience,
+                  [self = shared_from_this(), kind, node, done = std::move(done)](auto seen) {
+                    if (seen && seen->installed) self->members[node].own_faults.erase(kind);
+                    done(seen);
+                  });
+  }
+
+  // What is left of a run's own faults on a node.
+  void end_all_own(int node, std::function<void()> done) {
+    const std::set<std::string> kinds = members[node].own_faults;
+    if (kinds.empty()) return done();
+    const auto left = std::make_shared<size_t>(kinds.size());
+    for (const std::string& kind : kinds) {
+      end_own(kind, node, kOwnAtClose, [left, done](const Result<Effect>&) {
+        if (--*left == 0) done();
       });
     }
   }
@@ -282,18 +311,23 @@ void NodeCluster::close(std::function<void()> done) {
       continue;
     }
     const int node = static_cast<int>(&member - state_->members.data());
-    state_->run(node, state_->target.farewells(state_->layout, state_->layout.nodes[node]),
-                [&member, end](const Result<void>&) {
-                  member.running ? member.hand->stop(member.daemon, kGrace, end) : end(0);
-                });
+    state_->end_all_own(node, [state = state_, node, &member, end] {
+      state->run(node, state->target.farewells(state->layout, state->layout.nodes[node]),
+                 [&member, end](const Result<void>&) {
+                   member.running ? member.hand->stop(member.daemon, kGrace, end) : end(0);
+                 });
+    });
   }
 }
 
 const std::vector<NodeInfo>& NodeCluster::nodes() const { return state_->layout.nodes; }
 Powers NodeCluster::powers() const {
-  return {.kill = true, .pause = true, .cut = state_->options.cut};
+  return {.kill = true, .pause = true, .cut = state_->options.cut, .run = true};
 }
 int NodeCluster::leader() const { return state_->options.hooks.leader(); }
+bool NodeCluster::runs(int node) const {
+  return state_->members[node].running && !state_->members[node].paused;
+}
 void NodeCluster::kill(int node, Callback<Effect> done) { state_->kill(node, std::move(done)); }
 void NodeCluster::start(int node, Callback<Effect> done) { state_->start(node, std::move(done)); }
 void NodeCluster::pause(int node, Callback<Effect> done) { state_->pause(node, std::move(done)); }
@@ -302,5 +336,11 @@ void NodeCluster::cut(const std::vector<Cut>& cuts, Callback<Effect> done) {
 }
 void NodeCluster::heal_cuts(Callback<Effect> done) { state_->heal_cuts(std::move(done)); }
 void NodeCluster::resume(int node, Callback<Effect> done) { state_->resume(node, std::move(done)); }
+void NodeCluster::begin_own(const std::string& kind, int node, Callback<Effect> done) {
+  state_->begin_own(kind, node, std::move(done));
+}
+void NodeCluster::end_own(const std::string& kind, int node, Callback<Effect> done) {
+  state_->end_own(kind, node, kOwnEnds, std::move(done));
+}
 
 }  // namespace assay

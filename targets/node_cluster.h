@@ -40,12 +40,15 @@ class NodeCluster : public Cluster {
   const std::vector<NodeInfo>& nodes() const override;
   Powers powers() const override;
   int leader() const override;
+  bool runs(int node) const override;
   void kill(int node, Callback<Effect> done) override;
   void start(int node, Callback<Effect> done) override;
   void pause(int node, Callback<Effect> done) override;
   void resume(int node, Callback<Effect> done) override;
   void cut(const std::vector<Cut>& cuts, Callback<Effect> done) override;
   void heal_cuts(Callback<Effect> done) override;
+  void begin_own(const std::string& kind, int node, Callback<Effect> done) override;
+  void end_own(const std::string& kind, int node, Callback<Effect> done) override;
 
  private:
   struct State;

@@ -6,6 +6,7 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -45,6 +46,23 @@ struct Powers {
   bool kill = false;
   bool pause = false;
   bool cut = false;
+  bool run = false;  // commands, on its nodes
+};
+
+// A fault of the store's own, by the name that --nemesis takes.
+struct OwnFault {
+  std::string kind;
+  std::string summary;
+  bool lasts = true;  // until it is ended; false: it is over once it has begun
+};
+
+// How a node begins it, ends it (absent where it does not last), and tells that it is in force, or
+// has been where it does not last: the command then exits 0, and with another code else. Ending
+// what is not in force must succeed too.
+struct FaultCommands {
+  CommandSpec begin;
+  std::optional<CommandSpec> end;
+  CommandSpec verify;
 };
 
 // An option, set by `--set target.name=value`.
@@ -107,6 +125,12 @@ class Target {
   virtual std::vector<CommandSpec> preparations(const Layout&, const NodeInfo&) const { return {}; }
   // Commands that ask its daemon to end, at the end of the run; SIGTERM follows.
   virtual std::vector<CommandSpec> farewells(const Layout&, const NodeInfo&) const { return {}; }
+  // Faults of its own, and what a node runs for one of them.
+  virtual std::vector<OwnFault> faults() const { return {}; }
+  virtual FaultCommands fault_commands(const std::string& /*kind*/, const Layout&,
+                                       const NodeInfo&) const {
+    return {};
+  }
   // Log files besides the daemon's log_path.
   virtual std::vector<std::string> logs(const Layout&, const NodeInfo&) const { return {}; }
   // A started daemon must answer its status by then.

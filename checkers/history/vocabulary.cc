@@ -289,6 +289,13 @@ int64_t threshold_of(const HistoryHeader& header, std::string_view name, int64_t
   return header.raw["thresholds"].int_or(name, fallback);
 }
 
+bool is_own_fault(const HistoryHeader& header, std::string_view kind) {
+  const Value& own = header.raw["own_faults"];
+  if (!own.is_array()) return false;
+  const auto& kinds = own.as_array();
+  return std::find(kinds.begin(), kinds.end(), Value(kind)) != kinds.end();
+}
+
 std::string_view phase_of(const Operation& operation) {
   return operation.invoke_extra().text_or("phase", "");
 }

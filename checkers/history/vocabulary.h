@@ -28,6 +28,8 @@
 // Header members beside those of HistoryHeader:
 //   claims      {"read":"linearizable","guarded-write":true,"durable":"sync", …}
 //   thresholds  K17's counters by name -> number, where the spec sets its own
+//   own_faults  kinds that are the store's own: seen by commands of the store, and what they do to
+//               operations is the store's matter
 //   timing      {"election_timeout_min","op_timeout","lead_in","load","recovery"}  ns
 #pragma once
 
@@ -143,6 +145,9 @@ inline constexpr std::string_view kThresholds[] = {
     "ok_after_heal", "final_ok",          "gap_ms_max"};
 // One of them: the header's, else the fallback.
 int64_t threshold_of(const HistoryHeader& header, std::string_view name, int64_t fallback);
+
+// Whether a kind of fault is the store's own.
+bool is_own_fault(const HistoryHeader& header, std::string_view kind);
 
 // The phase of a client operation: "", "recovery" or "final".
 std::string_view phase_of(const Operation& operation);

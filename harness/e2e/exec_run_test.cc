@@ -86,6 +86,62 @@ TEST_F(ExecRun, AMistakeInTheDescriptionIsNamedWithItsPlace) {
   EXPECT_THAT(ended.err, HasSubstr("./mystore.json:3:2: unknown member \"strat\""));
 }
 
+// A fault of its own that is in force while a file is there.
+constexpr const char* kFlagFault = R"(, "faults": {"flag": {"summary": "a flag is up",
+    "begin": ["sh", "-c", "touch {folder}/flag; echo {node} is up"],
+    "end": ["rm", "-f", "{folder}/flag"], "verify": ["test", "-e", "{folder}/flag"]},
+  "mark": {"begin": ["touch", "{folder}/mark"], "verify": ["test", "-e", "{folder}/mark"]}})";
+
+TEST_F(ExecRun, FaultsOfItsOwnAreVerifiedAndHealedBesideOthers) {
+  describe(speaking("client"), kFlagFault);
+  const Ended ended = run({"--time-limit", "12s", "--nemesis", "flag:minority,mark,kill",
+                           "--nemesis-interval", "2s", "--fault-duration", "1s"});
+  const Value result = ended.json();
+  ASSERT_EQ(ended.code, 0) << ended.out << ended.err;
+  for (const char* kind : {"flag", "kill", "mark"}) {
+    const Value& fault = result["faults"][kind];
+    EXPECT_GT(fault.int_or("bit", 0), 0) << kind;
+    EXPECT_EQ(fault.int_or("healed", -1), fault.int_or("started", 0)) << kind;
+  }
+  const std::string folder = scratch_.path() + "/results/runs/latest/";
+  EXPECT_FALSE(std::ifstream(folder + "nodes/n1/flag"));
+  const auto holds = [&](const char* file, const char* words) {
+    return text_of_file(folder + file).find(words) != std::string::npos;
+  };
+  EXPECT_TRUE(holds("history.jsonl", " is up\"")) << "what begin printed";
+  EXPECT_TRUE(holds("report.html", "flag (minority)"));
+}
+
+TEST_F(ExecRun, AFaultOfItsOwnThatDoesNotBiteIsVacuous) {
+  describe(speaking("client"), R"(, "faults": {"nothing": {"begin": ["true"], "end": ["true"],
+                                                           "verify": ["false"]}})");
+  const Ended ended = run({"--time-limit", "9s", "--nemesis", "nothing", "--nemesis-interval", "2s",
+                           "--fault-duration", "500ms"});
+  EXPECT_EQ(ended.code, 4) << ended.out << ended.err;
+  EXPECT_THAT(ended.out, HasSubstr("nothing: observed to bite 0 of 1 needed"));
+}
+
+TEST_F(ExecRun, AFaultOfItsOwnEndsAlsoWhenTheDriverIsKilled) {
+  describe(speaking("client"), kFlagFault);
+  const std::string nodes = scratch_.path() + "/results/runs/latest/nodes/";
+  const auto up = [&](const char* node) { return std::ifstream(nodes + node + "/flag").good(); };
+  for (const char* net : {"host", "private"}) {
+    Launch launch = assay({"run", "--target", "./mystore.json", "--nodes", "3", "--nemesis",
+                           "flag:all", "--time-limit", "60s", "--fault-duration", "40s",
+                           "--nemesis-interval", "1s", "--net", net});
+    launch.folder = scratch_.path();
+    {
+      Program program(launch);
+      ASSERT_TRUE(
+          eventually([&] { return up("n1") && up("n2") && up("n3"); }, std::chrono::seconds(60)));
+      program.signal(SIGKILL);  // "private": its launcher
+    }
+    EXPECT_TRUE(
+        eventually([&] { return !up("n1") && !up("n2") && !up("n3"); }, std::chrono::seconds(10)))
+        << net;
+  }
+}
+
 TEST_F(ExecRun, WhatIsNotClaimedIsNotJudged) {
   describe(speaking("client"));
   EXPECT_THAT(run({"--workload", "cas-versioned"}).err, HasSubstr("does not claim"));

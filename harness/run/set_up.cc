@@ -103,7 +103,8 @@ Result<void> lay_out(Plan& plan, const RunFolder& folder) {
 // Empty when the nodes can do what the plan's faults need.
 std::string missing_power(const Plan& plan, const std::vector<std::unique_ptr<Node>>& nodes) {
   for (const PlannedFault& fault : plan.faults) {
-    if (fault.nemesis->available({.kill = true, .pause = true, .cut = false})) continue;
+    if (fault.nemesis->available({.kill = true, .pause = true, .cut = false, .run = true}))
+      continue;
     for (size_t i = 0; i < nodes.size(); ++i) {
       if (nodes[i]->powers().cut) continue;
       return "the nemesis \"" + std::string(fault.nemesis->kind()) + "\" is not possible on " +

@@ -115,11 +115,12 @@ class Reader {
   }
 
   Nanos duration(const Value& json, const Path& path, Nanos fallback) {
-    const Value& value = json[path[0]][path[1]];
-    if (!value.is_string()) return fallback;
-    const auto parsed = parse_duration(std::string(value.as_text()));
+    const Value* value = &json;
+    for (const std::string& step : path) value = &(*value)[step];
+    if (!value->is_string()) return fallback;
+    const auto parsed = parse_duration(std::string(value->as_text()));
     if (parsed && *parsed > Nanos{}) return *parsed;
-    wrong(path, "expected a time such as 10s or 500ms, found " + value.to_json());
+    wrong(path, "expected a time such as 10s or 500ms, found " + value->to_json());
     return fallback;
   }
 
@@ -156,18 +157,14 @@ class Reader {
       word(kind, {"faults", kind}, true);
       if (kind == "none" || kind == "partition" || kind == "pause" || kind == "kill")
         wrong({"faults", kind}, "expected a name that no fault of Assay's has", true);
-      d.faults.push_back({kind, std::string(fault.text_or("summary", "")),
-                          part_of_fault(fault, kind, "begin"), part_of_fault(fault, kind, "end"),
-                          part_of_fault(fault, kind, "verify")});
+      DescribedFault& own = d.faults.emplace_back();
+      own.kind = kind;
+      own.summary = fault.text_or("summary", "a fault of the store's own");
+      own.begin = command(json, {"faults", kind, "begin"});
+      own.end = command(json, {"faults", kind, "end"});
+      own.verify = command(json, {"faults", kind, "verify"});
+      own.within = duration(json, {"faults", kind, "within"}, own.within);
     }
-  }
-  Command part_of_fault(const Value& fault, const std::string& kind, const char* part) {
-    Command command;
-    for (const Value& word : items(fault[part])) {
-      filled(word, {"faults", kind, part, std::to_string(command.size())});
-      command.emplace_back(word.as_text());
-    }
-    return command;
   }
 
   std::string_view text_;

@@ -25,12 +25,12 @@ namespace assay::exec {
 
 using Command = std::vector<std::string>;  // a program and its arguments; empty: there is none
 
-// A fault of the store's own: commands that begin and end it, and one that exits 0 exactly while
-// it is in force.
-struct OwnFault {
+// A fault of the store's own (FaultCommands), each command in the node's folder.
+struct DescribedFault {
   std::string kind;
   std::string summary;
-  Command begin, end, verify;
+  Command begin, end, verify;  // end is empty where the fault does not last
+  Nanos within = seconds(10);  // that each of them may take
 };
 
 struct Description {
@@ -64,7 +64,7 @@ struct Description {
   bool watch = false;  // claimed
 
   std::vector<TargetOption> options;
-  std::vector<OwnFault> faults;
+  std::vector<DescribedFault> faults;
 };
 
 // Input errors name the place: "mystore.json:3:14: claims.read: expected …, found …".

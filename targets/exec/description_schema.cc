@@ -75,12 +75,13 @@ std::string_view description_schema() {
       "type": "object",
       "additionalProperties": {
         "type": "object",
-        "required": ["begin", "end", "verify"],
+        "required": ["begin", "verify"],
         "properties": {
           "summary": {"type": "string"},
           "begin": {"$ref": "#/$defs/command"},
           "end": {"$ref": "#/$defs/command"},
-          "verify": {"$ref": "#/$defs/command"}
+          "verify": {"$ref": "#/$defs/command"},
+          "within": {"$ref": "#/$defs/duration"}
         },
         "additionalProperties": false
       }

@@ -66,6 +66,24 @@ class ExecTarget : public Target {
   std::vector<CommandSpec> farewells(const Layout& layout, const NodeInfo& node) const override {
     return commands({&d_->stop}, layout, node, seconds(2));
   }
+  std::vector<OwnFault> faults() const override {
+    std::vector<OwnFault> faults;
+    for (const DescribedFault& fault : d_->faults)
+      faults.push_back({fault.kind, fault.summary, !fault.end.empty()});
+    return faults;
+  }
+  FaultCommands fault_commands(const std::string& kind, const Layout& layout,
+                               const NodeInfo& node) const override {
+    const auto fault = std::find_if(d_->faults.begin(), d_->faults.end(),
+                                    [&](const DescribedFault& f) { return f.kind == kind; });
+    ASSAY_CHECK(fault != d_->faults.end(), "no fault %s", kind.c_str());
+    const auto make = [&](const Command& command) {
+      return commands({&command}, layout, node, fault->within).at(0);
+    };
+    FaultCommands made{.begin = make(fault->begin), .end = {}, .verify = make(fault->verify)};
+    if (!fault->end.empty()) made.end = make(fault->end);
+    return made;
+  }
   std::vector<std::string> logs(const Layout& layout, const NodeInfo& node) const override {
     return filled(d_->logs, layout, node);
   }

@@ -83,6 +83,22 @@ TEST_F(ExecTargetTest, TheDaemonIsStartedAsDescribed) {
   EXPECT_THAT(binaries, Contains(rehearsal_));
 }
 
+TEST_F(ExecTargetTest, FaultsOfItsOwnAreCommandsInTheNodesFolder) {
+  const auto made = target("answer", R"(, "faults": {
+      "full": {"begin": ["fill", "{node}"], "end": ["drain"], "verify": ["is-full"], "within": "3s"},
+      "compact": {"summary": "s", "begin": ["a"], "verify": ["b"]}})");
+  const auto faults = made->faults();
+  ASSERT_EQ(faults.size(), 2u);
+  for (const OwnFault& fault : faults) EXPECT_EQ(fault.lasts, fault.kind == "full");
+  const FaultCommands full = made->fault_commands("full", layout(), node_);
+  EXPECT_THAT(full.begin.argv, ElementsAre("fill", "n1"));
+  EXPECT_EQ(full.begin.cwd, node_.folder);
+  EXPECT_EQ(full.verify.deadline, seconds(3));
+  ASSERT_TRUE(full.end.has_value());
+  EXPECT_THAT(full.end->argv, ElementsAre("drain"));
+  EXPECT_FALSE(made->fault_commands("compact", layout(), node_).end.has_value());
+}
+
 TEST_F(ExecTargetTest, WithoutAStatusItIsUpWhereItsPortAccepts) {
   auto made = target("answer");
   EXPECT_EQ(why_down(*made), "refused");

@@ -192,6 +192,16 @@ void AgentNode::run(const CommandSpec& command, Done<CommandOutput> done) {
              reading<CommandOutput>(std::move(done), read_output));
 }
 
+void AgentNode::remedy(const std::string& name, const CommandSpec& command, Done<void> done) {
+  link_->ask("remedy",
+             {{"name", name}, {"argv", command.argv}, {"env", command.env}, {"cwd", command.cwd}},
+             nothing(std::move(done)));
+}
+
+void AgentNode::forget(const std::string& name, Done<void> done) {
+  link_->ask("forget", {{"name", name}}, nothing(std::move(done)));
+}
+
 void AgentNode::fetch(const std::string& path, int64_t max_bytes, Done<FileContent> done) {
   auto fetching = std::make_shared<Fetching>();
   fetching->link = link_;

@@ -72,6 +72,9 @@ struct CommandOutput {
   bool cut = false;  // there was more than a megabyte of one of them
 };
 
+// Why a command did not do what it is for, with its last words; empty where it exited 0.
+std::string complaint(const std::string& program, const CommandOutput& ran);
+
 struct DaemonState {
   std::string name;
   int pid = 0;
@@ -160,6 +163,12 @@ class Node {
 
   virtual void observe(Done<NodeObservation> done) = 0;
   virtual void run(const CommandSpec& command, Done<CommandOutput> done) = 0;
+
+  // A command that undoes something. From now on the agent runs it when it ends, also when the
+  // driver is gone, before it stops the daemons, unless the name is forgotten (and unless it is
+  // killed itself: then its daemons go with it). Replaces the one of that name.
+  virtual void remedy(const std::string& name, const CommandSpec& command, Done<void> done) = 0;
+  virtual void forget(const std::string& name, Done<void> done) = 0;
 
   // The first max_bytes of a file.
   virtual void fetch(const std::string& path, int64_t max_bytes, Done<FileContent> done) = 0;

@@ -100,6 +100,17 @@ void be_launcher(pid_t init, int line) {
   leave_as_driver(line, status);
 }
 
+// With this process everything in its namespace ends. The agents of a driver that was killed are
+// children of it now, and undo what they have promised to undo: that may take them a while.
+static void await_agents() {
+  constexpr timespec kStep{0, 5'000'000};
+  for (int steps = 0; steps < 800; ++steps) {
+    const pid_t ended = waitpid(-1, nullptr, WNOHANG);
+    if (ended < 0) return;  // there are none
+    if (ended == 0) nanosleep(&kStep, nullptr);
+  }
+}
+
 int be_init(int line, const sigset_t& mask) {
   setpgid(0, 0);
   const pid_t driver = fork();
@@ -123,10 +134,14 @@ int be_init(int line, const sigset_t& mask) {
     for (pid_t ended; (ended = waitpid(-1, &status, WNOHANG)) > 0;) {
       if (ended != driver) continue;
       const bool sent = send(line, &status, sizeof status, MSG_NOSIGNAL) == sizeof status;
+      await_agents();
       _exit(sent ? 0 : 1);
     }
   }
-  _exit(0);  // the launcher is gone; the kernel kills what is left in this namespace
+  // The launcher is gone. The kernel kills what is left in this namespace.
+  kill(driver, SIGKILL);
+  await_agents();
+  _exit(0);
 }
 
 }  // namespace assay

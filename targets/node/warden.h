@@ -15,7 +15,9 @@ sigset_t warden_signals();
 // that the other is gone, and init sends the driver's wait status through it.
 [[noreturn]] void be_launcher(pid_t init, int line);
 
-// Forks the driver, where it returns; stays as PID 1 itself. `mask` is the driver's signal mask.
+// Forks the driver, where it returns; stays as PID 1 itself, which lives as long as the driver and
+// the launcher, and then until the agents have ended too, for up to four seconds. `mask` is the
+// driver's signal mask.
 // -1: it could not be forked, errno says why.
 int be_init(int line, const sigset_t& mask);
 

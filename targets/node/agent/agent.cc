@@ -218,8 +218,9 @@ json Agent::clean_up() {
     done["heal_error"] = healed.error().message;
     log("cannot heal: " + healed.error().message);
   }
-  done["stopped"] = daemons_.kill_all();
   commands_.kill_all();
+  if (!remedies_.empty()) done["remedies"] = run_remedies();
+  done["stopped"] = daemons_.kill_all();
   // Orphans become our children: what is left of all descendants shows up here.
   const Nanos deadline = loop_.now() + seconds(3);
   for (;;) {
@@ -231,6 +232,37 @@ json Agent::clean_up() {
   }
   if (tails_) tails_->finish();
   return done;
+}
+
+// All at once, on daemons that run: what they undo may be something that only a daemon can undo.
+// How each ended: "" where it did what it is for.
+json Agent::run_remedies() {
+  daemons_.wake_all();
+  json ends = json::object();
+  std::map<std::string, pid_t> running;
+  for (const auto& [name, spec] : std::exchange(remedies_, {})) {
+    const auto pid = spawn(spec);
+    if (pid)
+      running[name] = *pid;
+    else
+      ends[name] = pid.error().message;
+  }
+  for (const Nanos deadline = loop_.now() + kRemedyPatience; !running.empty(); usleep(1'000)) {
+    const bool late = loop_.now() > deadline;
+    std::erase_if(running, [&](const auto& one) {
+      const auto& [name, pid] = one;
+      if (late) ::kill(-pid, SIGKILL);
+      int status = 0;
+      if (waitpid(pid, &status, late ? 0 : WNOHANG) != pid) return false;
+      const ExitStatus exit = exit_status(status);
+      ends[name] = late ? "did not end in time" : exit == ExitStatus{} ? "" : describe(exit);
+      return true;
+    });
+  }
+  for (const auto& [name, how] : ends.items()) {
+    if (!how.get<std::string>().empty()) log("cannot undo " + name + ": " + how.get<std::string>());
+  }
+  return ends;
 }
 
 void Agent::end(int code, const std::string& why) {

@@ -57,6 +57,8 @@ class Agent {
   void dispatch(Request request, const Responder& responder);
   void do_beat(Request request, const Responder& responder);
   void do_run(Request request, const Responder& responder);
+  void do_remedy(Request request, const Responder& responder);
+  void do_forget(Request request, const Responder& responder);
   void do_start(Request request, const Responder& responder);
   void do_kill(Request request, const Responder& responder);
   void do_stop(Request request, const Responder& responder);
@@ -82,6 +84,7 @@ class Agent {
   void bad_line(const std::string& why);
   void end(int code, const std::string& why);
   nlohmann::json clean_up();
+  nlohmann::json run_remedies();
   void log(const std::string& text) const;
 
   AgentOptions options_;
@@ -92,6 +95,7 @@ class Agent {
   Firewall firewall_;
   Commands commands_;
   Daemons daemons_;
+  std::map<std::string, ChildSpec> remedies_;
   std::unique_ptr<Tails> tails_;
   nlohmann::json hello_;
   bool greeted_ = false;

@@ -248,6 +248,13 @@ json Daemons::observe() const {
   return list;
 }
 
+void Daemons::wake_all() {
+  for (auto& [name, daemon] : daemons_) {
+    if (daemon->paused && !gone(*daemon)) ::kill(-daemon->group, SIGCONT);
+    daemon->paused = false;
+  }
+}
+
 int Daemons::kill_all() {
   int count = 0;
   for (auto& [name, daemon] : daemons_) {

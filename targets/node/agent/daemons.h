@@ -34,6 +34,8 @@ class Daemons {
 
   void reaped(pid_t pid, const ExitStatus& exit);  // called for every child of the agent
 
+  // SIGCONT to every group that was paused.
+  void wake_all();
   // SIGKILL to every group that is left, whatever the self-test switches say; how many there were.
   int kill_all();
 

@@ -131,5 +131,38 @@ TEST(Lifeline, AStartingAgentRemovesWhatAnEarlierOneLeft) {
   EXPECT_TRUE(family.all_gone());
 }
 
+TEST(Lifeline, WhatWasPromisedToBeUndoneIsUndoneBeforeTheDaemonsEnd) {
+  ScratchFolder folder;
+  AgentUnderTest agent;
+  const pid_t daemon = agent.start_shell("d", "exec sleep 1000");
+  const std::string alive = "kill -0 " + std::to_string(daemon) + " && touch ";
+  const auto promise = [&](const std::string& name, const std::string& script) {
+    agent.ask({{"do", "remedy"},
+               {"name", name},
+               {"argv", {"sh", "-c", script}},
+               {"cwd", folder.path("")}});
+  };
+  promise("kept", alive + "kept");
+  promise("replaced", "touch before");
+  promise("replaced", alive + "after");
+  promise("forgotten", "touch forgotten");
+  promise("failing", "exit 3");
+  promise("hanging", "sleep 1000");
+  agent.ask({{"do", "forget"}, {"name", "forgotten"}});
+  agent.ask({{"do", "pause"}, {"name", "d"}});
+  agent.end_input();
+  const json last = agent.event("self-heal");
+  EXPECT_EQ(last["remedies"], (json{{"kept", ""},
+                                    {"replaced", ""},
+                                    {"failing", "exited with 3"},
+                                    {"hanging", "did not end in time"}}));
+  EXPECT_EQ(agent.wait(), 3);
+  EXPECT_FALSE(process_runs(daemon));
+  for (const char* file : {"kept", "after"})
+    EXPECT_TRUE(std::filesystem::exists(folder.path(file)));
+  for (const char* file : {"before", "forgotten"})
+    EXPECT_FALSE(std::filesystem::exists(folder.path(file)));
+}
+
 }  // namespace
 }  // namespace assay::agent

@@ -15,6 +15,11 @@
 //                                                 -> code | signal, timed_out, stdout, stderr,
 //                                                    stdout_cut, stderr_cut; what is left of the
 //                                                    command's process group is killed at its end
+//   remedy  name argv [env cwd]                   a command that undoes something; from now on the
+//                                                 agent runs it when it ends, however it ends,
+//                                                 before it stops the daemons, if the name was not
+//                                                 forgotten. Replaces the one of that name
+//   forget  name
 //   start   name argv log [env cwd]               -> pid; a daemon in a session of its own
 //   kill    name                                  -> running (was it), code | signal; once the
 //                                                    whole process group is gone
@@ -37,7 +42,9 @@
 //   fsync   path [bytes]                          writes and syncs a file in that folder -> ns
 //   net     link name address                     own network: renames the link that was moved
 //                                                 here, gives it the address, brings all up
-//   close                                         heals, stops, replies (healed, stopped), ends
+//   close                                         heals, stops, replies (healed, remedies,
+//   stopped),
+//                                                 ends
 //
 // Unsolicited:
 //   {"event":"exit","daemon":…,"pid":…,"code":…|"signal":…,"asked":…}  asked: by kill or stop
@@ -59,6 +66,8 @@ inline constexpr int kProtocol = 1;
 
 inline constexpr Nanos kBeatInterval = seconds(1);  // the driver's
 inline constexpr Nanos kLifeline = seconds(5);      // without any input: heal, stop, end
+
+inline constexpr Nanos kRemedyPatience = seconds(3);  // for all of them together, at its end
 
 inline constexpr size_t kMaxRequestBytes = 1 << 20;  // a longer line is dropped and answered so
 inline constexpr size_t kMaxOutputBytes = 1 << 20;   // of a command's stdout, and of its stderr
