@@ -1,5 +1,6 @@
 #include "harness/plan.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <unistd.h>
 
@@ -89,7 +90,13 @@ TEST(Plan, ADescriptionIsATargetAndWhatItDoesNotClaimIsNotJudged) {
   EXPECT_NE(refusal({{"target", file}, {"set", "mine.depth=4"}}).find("mine.level"),
             std::string::npos);
   describe("stale");
-  EXPECT_NE(refusal({{"target", file}}).find("does not claim: its reads are stale"),
+  const auto stale = make_plan(spec_of({{"target", file}}));
+  ASSERT_TRUE(stale.ok()) << stale.error().message;
+  EXPECT_EQ(stale->header()["claims"].text_or("read", ""), "stale");
+  EXPECT_THAT(stale->not_claimed,
+              testing::Contains(testing::HasSubstr("guarded writes are not claimed")));
+  EXPECT_NE(refusal({{"target", file}, {"workload", "cas-versioned"}})
+                .find("does not claim guarded writes: none of them could be sent"),
             std::string::npos);
   std::filesystem::remove(file);
 }

@@ -207,16 +207,22 @@ class Trial {
     return done;
   }
 
+  // The first read that shows this value, else the last one.
+  Op read_until(std::unique_ptr<Client>& client, const std::string& key, const Value& value,
+                Nanos span) {
+    const Nanos limit = loop_.now() + span;
+    while (true) {
+      Op read = ask(client, op_of(f::read, key));
+      if (read.type == OpType::kOk && read.value == value) return read;
+      await([] { return false; }, milliseconds(50));
+      if (loop_.now() >= limit || stopped()) return read;
+    }
+  }
   // Does a read come to show this value?
   bool shows(std::unique_ptr<Client>& client, const std::string& key, const Value& value,
              Nanos span) {
-    const Nanos limit = loop_.now() + span;
-    do {
-      const Op read = ask(client, op_of(f::read, key));
-      if (read.type == OpType::kOk && read.value == value) return true;
-      await([] { return false; }, milliseconds(50));
-    } while (loop_.now() < limit && !stopped());
-    return false;
+    const Op read = read_until(client, key, value, span);
+    return read.type == OpType::kOk && read.value == value;
   }
 
   bool serves(Symbol f) const {
@@ -380,7 +386,11 @@ class Trial {
     if (!plan_.target->claims().guarded_write || !serves(f::write))
       return add(name, Grade::kNotTried, "guarded writes are not claimed");
     ask_until_ok(client_, op_of(f::write, "try-guard", 1));
-    const Op read = ask_until_ok(client_, op_of(f::read, "try-guard"));
+    // A token that is read before the write is seen would be an old one.
+    const Op read = read_until(client_, "try-guard", 1, patience_of_reads());
+    if (read.type != OpType::kOk || read.value != Value(1))
+      return add(name, Grade::kWrong, "wrote 1, read " + words(read),
+                 "the read must find what the write stored");
     if (read.revision.none())
       return add(name, Grade::kWrong, "a read gave no revision",
                  "answer reads with the revision of the key, or do not claim guarded_write");
