@@ -192,7 +192,8 @@ Result<void> plan_nodes(Plan& plan) {
 void note_what_is_not_claimed(Plan& plan) {
   const Claims claims = plan.target->claims();
   if (!claims.guarded_write)
-    plan.not_claimed.push_back("guarded writes are not claimed: workloads that need them are not run");
+    plan.not_claimed.push_back(
+        "guarded writes are not claimed: workloads that need them are not run");
   if (plan.starts_nodes && claims.durable != "sync")
     plan.not_claimed.push_back("acknowledged writes are not claimed to survive power loss");
 }
@@ -215,6 +216,19 @@ Value list_of(const auto& items) {
   Value::Array array;
   for (const auto& item : items) array.emplace_back(item);
   return Value::array(std::move(array));
+}
+
+// What the target serves and nothing would ask for. A script may delete.
+void note_what_nobody_asks_for(Plan& plan) {
+  for (Symbol op : plan.target->ops()) {
+    const auto asks = [op](const Workload* workload) {
+      const auto ops = workload->ops();
+      return std::find(ops.begin(), ops.end(), op) != ops.end();
+    };
+    if (op == f::delete_ || std::any_of(all_workloads().begin(), all_workloads().end(), asks))
+      continue;
+    plan.not_tested.push_back(std::string(op.text()) + ": no workload asks for it");
+  }
 }
 
 // The target and its nodes.
@@ -249,6 +263,7 @@ Result<Plan> plan_target(const TestSpec& spec) {
 
   if (auto planned = plan_nodes(plan); !planned) return planned.error();
   plan_workers(plan);
+  note_what_nobody_asks_for(plan);
   return plan;
 }
 
