@@ -47,6 +47,22 @@ TEST(Exposure, CountsWhatCouldHaveGoneWrong) {
                             "2 reads were served by nodes that had lost leadership")));
 }
 
+TEST(Exposure, ReadsThatMayBeStaleAreNoChanceToCatchAnything) {
+  Script script;
+  script
+      .fault("partition", 2000, 8000,
+             R"({"victims":["n3"],"cut":[["n1","n3"],["n3","n1"],["n2","n3"],["n3","n2"]],)"
+             R"("installed":true,"bit":true})")
+      .op(3000, 3001, "read", "n3");
+  const std::string header =
+      kHeader.substr(0, kHeader.size() - 1) + R"(,"claims":{"read":"stale"}})";
+  const Verdict verdict = exposure_checker().check(history_of(script.text(), header), Budget{});
+  EXPECT_THAT(verdict.counts, Contains(Pair("reads on nodes cut off", 1)));
+  EXPECT_THAT(verdict.facts,
+              testing::Not(Contains(Pair("could have been caught", HasSubstr("read")))));
+  EXPECT_THAT(verdict.facts, testing::Not(Contains(Pair("not tested", HasSubstr("read")))));
+}
+
 TEST(Exposure, SaysWhatWasNotTested) {
   Script script;
   script.op(100, 101, "read", "n1");

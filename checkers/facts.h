@@ -12,6 +12,10 @@ namespace assay::fact {
 inline constexpr std::string_view kCouldHaveBeenCaught = "could have been caught";
 // What a valid verdict does not say ("power loss: SIGKILL keeps what the kernel has").
 inline constexpr std::string_view kNotTested = "not tested";
+// What is not held against the target, since it does not claim it, and what is judged all the same
+// ("linearizable reads are not claimed: 12,345 reads are judged only for values that nobody
+// wrote").
+inline constexpr std::string_view kNotClaimed = "not claimed";
 // Of a vacuous, unknown or blocked verdict: what it lacks ("cas: 3 ok of 10 needed").
 inline constexpr std::string_view kMissing = "missing";
 // … and what changes it, with the option in backquotes ("longer: `--time-limit 60s`").

@@ -8,6 +8,14 @@
 
 namespace assay {
 
+// "12,345".
+inline std::string grouped(int64_t n) {
+  std::string digits = std::to_string(n);
+  const size_t first = digits[0] == '-' ? 1 : 0;
+  for (size_t i = digits.size(); i > first + 3;) digits.insert(i -= 3, ",");
+  return digits;
+}
+
 // "1 key", "2 keys".
 inline std::string counted(size_t n, std::string_view one, std::string_view many) {
   return std::to_string(n) + " " + std::string(n == 1 ? one : many);

@@ -93,6 +93,7 @@ RunInfo describe(const Plan& plan, const RunFolder& folder, const std::string& c
   info.host = Value::object({{Symbol("name"), Value(machine.name)},
                              {Symbol("kernel"), Value(machine.kernel)},
                              {Symbol("cores"), Value(machine.cores)}});
+  info.not_claimed = plan.not_claimed;
   info.not_tested = plan.not_tested;
   info.seed = plan.seed;
   info.folder = folder.path();

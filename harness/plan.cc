@@ -129,18 +129,11 @@ Result<void> check_vocabulary(const Plan& plan) {
                        std::string(op.text()) + "\", which the target \"" + plan.spec.target +
                        "\" does not serve");
   }
-  const auto checkers = plan.workload->checkers();
-  const std::string reads = plan.target->claims().read;
-  if (reads != "linearizable" &&
-      std::find(checkers.begin(), checkers.end(), "linearizable") != checkers.end()) {
-    return input_error("the workload \"" + plan.spec.workload +
-                       "\" is judged as linearizable, which the target \"" + plan.spec.target +
-                       "\" does not claim: its reads are " + reads);
-  }
+  // What is claimed of reads is the checkers' affair. A guarded write could not even be sent.
   if (plan.load->guarded() && !plan.target->claims().guarded_write) {
     return input_error("the workload \"" + plan.spec.workload +
-                       "\" needs guarded writes, which the target \"" + plan.spec.target +
-                       "\" does not claim");
+                       "\" guards its writes by a token, and the target \"" + plan.spec.target +
+                       "\" does not claim guarded writes: none of them could be sent");
   }
   return {};
 }
@@ -209,6 +202,16 @@ Result<void> plan_nodes(Plan& plan) {
   return {};
 }
 
+// The reads are not among it: the checker that leaves them out says so, with their number.
+void note_what_is_not_claimed(Plan& plan) {
+  const Claims claims = plan.target->claims();
+  if (!claims.guarded_write)
+    plan.not_claimed.push_back(
+        "guarded writes are not claimed: workloads that need them are not run");
+  if (plan.starts_nodes && claims.durable != "sync")
+    plan.not_claimed.push_back("acknowledged writes are not claimed to survive power loss");
+}
+
 void note_what_is_not_tested(Plan& plan) {
   if (plan.in_process) return;
   if (!plan.starts_nodes) {
@@ -216,8 +219,6 @@ void note_what_is_not_tested(Plan& plan) {
       plan.not_tested.push_back(std::string(what) + ": " + plan.spec.target + " starts no nodes");
     return;
   }
-  if (plan.target->claims().durable != "sync")
-    plan.not_tested.push_back("not claimed: acknowledged writes survive power loss");
   plan.not_tested.push_back(
       "power loss: SIGKILL keeps what the kernel has, so a missing fsync is not seen");
   plan.not_tested.push_back("clocks: the nodes share one clock");
@@ -229,6 +230,19 @@ Value list_of(const auto& items) {
   Value::Array array;
   for (const auto& item : items) array.emplace_back(item);
   return Value::array(std::move(array));
+}
+
+// What the target serves and nothing would ask for. A script may delete.
+void note_what_nobody_asks_for(Plan& plan) {
+  for (Symbol op : plan.target->ops()) {
+    const auto asks = [op](const Workload* workload) {
+      const auto ops = workload->ops();
+      return std::find(ops.begin(), ops.end(), op) != ops.end();
+    };
+    if (op == f::delete_ || std::any_of(all_workloads().begin(), all_workloads().end(), asks))
+      continue;
+    plan.not_tested.push_back(std::string(op.text()) + ": no workload asks for it");
+  }
 }
 
 // The target and its nodes.
@@ -263,6 +277,7 @@ Result<Plan> plan_target(const TestSpec& spec) {
 
   if (auto planned = plan_nodes(plan); !planned) return planned.error();
   plan_workers(plan);
+  note_what_nobody_asks_for(plan);
   return plan;
 }
 
@@ -284,6 +299,7 @@ Result<Plan> make_plan(const TestSpec& spec) {
   if (auto faults = plan_faults(plan); !faults) return faults.error();
   plan_times(plan);
   if (auto planned = plan_workload(plan); !planned) return planned.error();
+  note_what_is_not_claimed(plan);
   note_what_is_not_tested(plan);
   return plan;
 }

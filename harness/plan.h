@@ -36,7 +36,8 @@ struct Plan {
   Nanos lead_in;
   Nanos interval;
   Nanos duration;
-  std::vector<std::string> not_tested;  // sentences: powers that are absent, claims not made
+  std::vector<std::string> not_claimed;  // sentences: what is not asked of the target
+  std::vector<std::string> not_tested;   // sentences: powers that are absent, …
 
   // The history's header: what the checkers must know.
   Value header() const;

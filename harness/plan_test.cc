@@ -1,5 +1,6 @@
 #include "harness/plan.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <unistd.h>
 
@@ -89,8 +90,29 @@ TEST(Plan, ADescriptionIsATargetAndWhatItDoesNotClaimIsNotJudged) {
   EXPECT_NE(refusal({{"target", file}, {"set", "mine.depth=4"}}).find("mine.level"),
             std::string::npos);
   describe("stale");
-  EXPECT_NE(refusal({{"target", file}}).find("does not claim: its reads are stale"),
+  const auto stale = make_plan(spec_of({{"target", file}}));
+  ASSERT_TRUE(stale.ok()) << stale.error().message;
+  EXPECT_EQ(stale->header()["claims"].text_or("read", ""), "stale");
+  EXPECT_THAT(stale->not_claimed,
+              testing::Contains(testing::HasSubstr("guarded writes are not claimed")));
+  EXPECT_NE(refusal({{"target", file}, {"workload", "cas-versioned"}})
+                .find("does not claim guarded writes: none of them could be sent"),
             std::string::npos);
+  std::filesystem::remove(file);
+}
+
+TEST(Plan, WhatATargetServesAndNoWorkloadAsksForIsSaidNotToBeTested) {
+  const std::string file =
+      testing::TempDir() + "/plan_test." + std::to_string(::getpid()) + ".ops.json";
+  std::ofstream(file) << R"({"name": "mine", "start": ["true"], "client": ["true"],
+      "ops": ["read", "write", "cas", "delete", "watch"], "claims": {"read": "linearizable"}})";
+  const TestSpec spec = spec_of({{"target", file}});
+  const auto trial = make_trial_plan(spec);
+  ASSERT_TRUE(trial.ok()) << trial.error().message;
+  EXPECT_THAT(trial->not_tested, testing::ElementsAre("watch: no workload asks for it"));
+  const auto plan = make_plan(spec);
+  ASSERT_TRUE(plan.ok()) << plan.error().message;
+  EXPECT_THAT(plan->not_tested, testing::Contains("watch: no workload asks for it"));
   std::filesystem::remove(file);
 }
 

@@ -5,6 +5,15 @@ namespace {
 
 Value::Array texts(const std::vector<std::string>& lines) { return {lines.begin(), lines.end()}; }
 
+std::vector<std::string> lines_of(const Value& array) {
+  std::vector<std::string> lines;
+  if (!array.is_array()) return lines;
+  for (const Value& line : array.as_array()) {
+    if (line.is_string()) lines.emplace_back(line.as_text());
+  }
+  return lines;
+}
+
 Value binaries_value(const std::vector<Binary>& binaries) {
   Value::Array array;
   for (const Binary& binary : binaries) {
@@ -28,6 +37,7 @@ Value run_member(const RunInfo& info) {
   put("environment", info.environment);
   if (info.host.is_object()) put("host", info.host);
   put("binaries", binaries_value(info.binaries));
+  put("not_claimed", Value::array(texts(info.not_claimed)));
   put("not_tested", Value::array(texts(info.not_tested)));
   return Value::object(std::move(members));
 }
@@ -56,12 +66,8 @@ void take_spec(const Value& spec_json, RunInfo& info) {
           {std::string(binary.text_or("name", "")), std::string(binary.text_or("hash", ""))});
     }
   }
-  info.not_tested.clear();
-  if (run["not_tested"].is_array()) {
-    for (const Value& line : run["not_tested"].as_array()) {
-      if (line.is_string()) info.not_tested.emplace_back(line.as_text());
-    }
-  }
+  info.not_claimed = lines_of(run["not_claimed"]);
+  info.not_tested = lines_of(run["not_tested"]);
 }
 
 }  // namespace assay

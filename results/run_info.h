@@ -25,12 +25,13 @@ struct RunInfo {
   Value spec;           // the spec as used, without "run"; null for a foreign history
   std::string command;  // as typed
   std::string assay_version;
-  std::string started;                  // "2026-01-02T15:04:05Z"; empty: not known
-  std::vector<Binary> binaries;         // under test
-  std::string faults;                   // "partition+pause+kill"; "none"
-  std::string environment;              // "private network, Linux 6.1, 2 cores"
-  Value host;                           // name, kernel, cores, …: an object or null
-  std::vector<std::string> not_tested;  // sentences, from the plan
+  std::string started;                   // "2026-01-02T15:04:05Z"; empty: not known
+  std::vector<Binary> binaries;          // under test
+  std::string faults;                    // "partition+pause+kill"; "none"
+  std::string environment;               // "private network, Linux 6.1, 2 cores"
+  Value host;                            // name, kernel, cores, …: an object or null
+  std::vector<std::string> not_claimed;  // by the target; sentences, from the plan
+  std::vector<std::string> not_tested;   // the same
   std::optional<uint64_t> seed;
   std::string folder;  // of the run; empty: a history without one
   std::string rerun;   // "assay rerun results/runs/…": printed as it is

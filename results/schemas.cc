@@ -54,6 +54,7 @@ constexpr std::string_view kSpec = R"json({
         "nodes": {"type": "array", "items": {"type": "string"}},
         "faults": {"type": "string"},
         "environment": {"type": "string"},
+        "not_claimed": {"type": "array", "items": {"type": "string"}},
         "not_tested": {"type": "array", "items": {"type": "string"}},
         "host": {"type": "object"},
         "binaries": {"type": "array", "items": {

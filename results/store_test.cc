@@ -70,6 +70,7 @@ Value spec_json() {
   info.faults = "kill";
   info.environment = "private network";
   info.binaries = {{"assay-raft", "sha256:ab"}};
+  info.not_claimed = {"guarded writes are not claimed"};
   info.not_tested = {"clocks: the nodes share one clock"};
   return Value::object({{Symbol("target"), "raft"},
                         {Symbol("seed"), 7},
@@ -108,6 +109,7 @@ TEST(Store, RunInfoComesBackFromTheSpec) {
   EXPECT_EQ(info.seed, 7u);
   EXPECT_EQ(info.command, "assay run --seed 7");
   EXPECT_EQ(info.binaries.at(0).hash, "sha256:ab");
+  EXPECT_EQ(info.not_claimed.at(0), "guarded writes are not claimed");
   EXPECT_EQ(info.not_tested.at(0), "clocks: the nodes share one clock");
   EXPECT_EQ(info.spec.to_json(), R"({"target":"raft","seed":7,"time_limit":"30s"})");
   EXPECT_EQ(run_member(info), spec_json()["run"]);

@@ -285,6 +285,10 @@ Timing timing_of(const HistoryHeader& header) {
           .recovery = time("recovery")};
 }
 
+std::string_view read_claim(const HistoryHeader& header) {
+  return header.raw["claims"].text_or("read", "linearizable");
+}
+
 int64_t threshold_of(const HistoryHeader& header, std::string_view name, int64_t fallback) {
   return header.raw["thresholds"].int_or(name, fallback);
 }

@@ -26,7 +26,7 @@
 // Client invocations after the heal carry extra {"phase":"recovery"} or {"phase":"final"}.
 //
 // Header members beside those of HistoryHeader:
-//   claims      {"read":"linearizable","guarded-write":true,"durable":"sync", …}
+//   claims      {"read":"linearizable|sequential|stale","guarded-write":true,"durable":"sync", …}
 //   thresholds  K17's counters by name -> number, where the spec sets its own
 //   own_faults  kinds that are the store's own: seen by commands of the store, and what they do to
 //               operations is the store's matter
@@ -138,6 +138,10 @@ struct Timing {
   Nanos recovery;
 };
 Timing timing_of(const HistoryHeader& header);
+
+// What the target claims of its reads: "linearizable", also where the header says nothing,
+// "sequential" or "stale". What stands in the header comes as it is.
+std::string_view read_claim(const HistoryHeader& header);
 
 // The counters that a header's `thresholds` may set.
 inline constexpr std::string_view kThresholds[] = {

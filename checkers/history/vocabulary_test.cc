@@ -165,6 +165,13 @@ TEST(Observations, OfPhasesOfClientsStandOnTheInvocation) {
   EXPECT_EQ(phase_of(history[1]), "");
 }
 
+TEST(Header, ClaimsLinearizableReadsUnlessItSaysOtherwise) {
+  for (const char* header : {"", "{}", R"({"claims":{}})", R"({"claims":{"durable":"none"}})"}) {
+    EXPECT_EQ(read_claim(history_of("", header).header()), "linearizable") << header;
+  }
+  EXPECT_EQ(read_claim(history_of("", R"({"claims":{"read":"stale"}})").header()), "stale");
+}
+
 TEST(Header, GivesTimingAndThresholds) {
   const History history = history_of(
       "", R"({"timing":{"election_timeout_min":300000000},"thresholds":{"ok_per_f":3}})");

@@ -4,6 +4,8 @@
 #include <string>
 #include <unordered_map>
 
+#include "checkers/history/vocabulary.h"
+
 namespace assay::linearizable {
 namespace {
 
@@ -87,19 +89,27 @@ std::vector<KeyGroup> group_by_key(const History& history) {
   return groups;
 }
 
-KeyHistory key_history(const History& history, const KeyGroup& group) {
+KeyHistory key_history(const History& history, const KeyGroup& group, Reads reads) {
   const HistoryHeader& header = history.header();
+  const bool all = reads == Reads::kAll || read_claim(header) == "linearizable";
   KeyHistory result;
   result.key = group.key;
   result.conventions.initial = scalar_of(header.initial_of(group.key), history, group);
   result.conventions.failed_cas_observes = header.failed_cas_observes;
   result.conventions.null_read_is_value = header.null_read_is_value;
   result.ops.reserve(group.ids.size());
-  for (uint32_t id : group.ids) result.ops.push_back(key_op(history[id]));
+  for (uint32_t id : group.ids) {
+    if (all || history[id].f() != f::read) result.ops.push_back(key_op(history[id]));
+  }
   return result;
 }
 
 Result<void> can_judge(const History& history) {
+  const std::string claim(read_claim(history.header()));
+  if (claim != "linearizable" && claim != "sequential" && claim != "stale") {
+    return input_error("claims.read of the header: expected linearizable, sequential or stale, " +
+                       ("found \"" + claim + "\""));
+  }
   for (size_t id = 0; id < history.size(); ++id) {
     const Operation operation = history[id];
     const Symbol f = operation.f();

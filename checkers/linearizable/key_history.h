@@ -23,6 +23,10 @@ struct KeyOp {
   Position ret = kOpen;
   Scalar value;  // read: what it returned; write: what it writes; cas: what it expects
   Scalar next;   // cas: what it writes
+
+  // What it makes, of one that may have happened.
+  bool may_produce() const { return f != Call::kRead && type != OpType::kFail; }
+  const Scalar& produced() const { return f == Call::kCas ? next : value; }
 };
 
 // How a history is to be read; `assay check` prints it.
@@ -46,10 +50,15 @@ struct KeyGroup {
 };
 std::vector<KeyGroup> group_by_key(const History& history);
 
-// Reads one key out of the history. Its operations must be ones that can_judge() accepts.
-KeyHistory key_history(const History& history, const KeyGroup& group);
+// Which reads are in it: those that are judged as linearizable, which are none where the target
+// does not claim so of them (unclaimed_reads.h); or all.
+enum class Reads : uint8_t { kJudged, kAll };
 
-// An input error when there is an operation that a register does not have.
+// Reads one key out of the history. Its operations must be ones that can_judge() accepts.
+KeyHistory key_history(const History& history, const KeyGroup& group, Reads reads = Reads::kJudged);
+
+// An input error when there is an operation that a register does not have, or a claim of reads that
+// is not known.
 Result<void> can_judge(const History& history);
 
 }  // namespace assay::linearizable

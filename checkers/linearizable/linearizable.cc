@@ -8,7 +8,9 @@
 #include "checkers/facts.h"
 #include "checkers/linearizable/order.h"
 #include "checkers/linearizable/story.h"
+#include "checkers/linearizable/unclaimed_reads.h"
 #include "checkers/registry.h"
+#include "checkers/words.h"
 
 namespace assay::linearizable {
 namespace {
@@ -26,6 +28,9 @@ struct KeyResult {
   size_t events = 0;
   size_t unknown = 0;     // optional operations
   bool observed = false;  // something was read or compared
+  UnclaimedReads reads;
+
+  Outcome outcome() const { return reads.first ? Outcome::kInvalid : found.outcome; }
 };
 
 // What is found of the keys, by the number of their group.
@@ -51,7 +56,7 @@ class Keys {
   std::vector<size_t> with(Outcome outcome) const {
     std::vector<size_t> keys;
     for (size_t i = 0; i < results.size(); ++i) {
-      if (results[i].found.outcome == outcome) keys.push_back(i);
+      if (results[i].outcome() == outcome) keys.push_back(i);
     }
     return keys;
   }
@@ -60,6 +65,8 @@ class Keys {
   KeyResult judge_key(size_t i) const {
     KeyResult result;
     if (budget_.exhausted()) return result;  // small keys end before the search asks
+    if (read_claim(history_.header()) != "linearizable")
+      result.reads = judge_values(history_, groups[i]);
     const KeyHistory key = key_history(history_, groups[i]);
     const Problem problem = prepare(key);
     SearchOptions search_options = options_.search;
@@ -97,9 +104,6 @@ std::string named(const std::string& anomaly, Symbol key) {
   if (key.empty()) return anomaly;
   return anomaly + (anomaly == "stale read" ? " of " : " on ") + std::string(key.text());
 }
-std::string number(size_t n, const char* one, const char* many) {
-  return std::to_string(n) + " " + (n == 1 ? one : many);
-}
 
 // Whose word an invalid verdict rests on: judges once more with what failed near the witness taken
 // as of unknown outcome.
@@ -121,7 +125,7 @@ class WhoseWord {
     switch (without(failures_)) {
       case Outcome::kInvalid:
         return independent + ": still impossible when each of " +
-               number(failures_.size(), "failed operation", "failed operations") +
+               counted(failures_.size(), "failed operation", "failed operations") +
                " near the witness may have happened";
       case Outcome::kUnknown:
         return "whether it rests on your error mapping was not decided within its budget";
@@ -173,8 +177,24 @@ struct Told {
   Position last = 0;
 };
 
+Told tell_unwritten(const History& history, const KeyGroup& group, const UnclaimedReads& reads,
+                    const Surroundings& surroundings) {
+  ThinAir thin_air = tell_thin_air(history, group, *reads.first, surroundings);
+  Told told{.verdict = {.name = key_name(group.key), .safety = Safety::kInvalid},
+            .operations = thin_air.story.witness.operations.size(),
+            .last = thin_air.last};
+  told.verdict.reason = named(thin_air.story.anomaly, group.key);
+  told.verdict.facts.emplace_back(fact::kRestsOn, thin_air.rests_on);
+  told.verdict.counts = {
+      {"operations", static_cast<int64_t>(group.ids.size())},
+      {"reads of values that nobody wrote", static_cast<int64_t>(reads.thin_air)}};
+  told.verdict.witness = std::move(thin_air.story.witness);
+  return told;
+}
+
 Told tell_invalid(const History& history, const KeyGroup& group, const KeyResult& result,
                   const Surroundings& surroundings, const ShrinkLimits& limits) {
+  if (result.reads.first) return tell_unwritten(history, group, result.reads, surroundings);
   const KeyHistory key = key_history(history, group);
   const Problem problem = prepare(key);
   const Core core = shrink(problem, result.found.event, limits);
@@ -272,6 +292,12 @@ void add_counts(const History& history, const Keys& keys, Verdict& verdict) {
                     {"unknown writes", unknown}};
 }
 
+UnclaimedReads unclaimed_reads(const Keys& keys) {
+  UnclaimedReads all;
+  for (const KeyResult& result : keys.results) all.add(result.reads);
+  return all;
+}
+
 void add_invalid_keys(const History& history, const Keys& keys, const std::vector<size_t>& invalid,
                       const ShrinkLimits& limits, Verdict& verdict) {
   const Surroundings surroundings(history);
@@ -294,6 +320,54 @@ void add_invalid_keys(const History& history, const Keys& keys, const std::vecto
     verdict.facts.emplace_back("invalid keys", std::to_string(invalid.size()) + " of " +
                                                    std::to_string(keys.groups.size()));
   }
+}
+
+// Nothing but unclaimed reads observed a value, or nothing at all did.
+void conclude_unobserved(const History& history, const UnclaimedReads& reads, Verdict& verdict) {
+  if (reads.telling > 0) {
+    verdict.reason = found_sentence(reads) + "; nothing else observed the order of the changes";
+    verdict.facts.emplace_back(fact::kNotTested,
+                               "the order of the changes: only reads observed it, and these are "
+                               "not claimed to be linearizable");
+    return;
+  }
+  const bool claimed = read_claim(history.header()) == "linearizable";
+  verdict.reason = history.size() == 0 ? "there is no client operation to judge"
+                   : claimed           ? "no operation observed a value: any order will do"
+                             : "no operation observed a value that was written: any order will do";
+  // A foreign history claims nothing: what little it holds is linearizable.
+  if (history.header().present || history.events() == 0) {
+    verdict.safety = Safety::kVacuous;
+    verdict.facts.emplace_back(
+        fact::kMissing, claimed ? "reads that were answered" : "reads of values that were written");
+  }
+}
+
+void add_sensitivity(const History& history, const Keys& keys, const Budget& budget,
+                     const LinearizableOptions& options, Verdict& verdict) {
+  SensitivityOptions sensitivity = options.sensitivity;
+  sensitivity.exhausted = budget.exhausted;
+  const Sensitivity measured =
+      measure_sensitivity(history, keys.groups, Rng(history.header().seed).stream("sensitivity"),
+                          sensitivity, options.judge);
+  verdict.facts.emplace_back(fact::kCouldHaveBeenCaught, measured.sentence(sensitivity));
+  verdict.counts.emplace_back("illegal edits", measured.made());
+  verdict.counts.emplace_back("illegal edits caught", measured.caught());
+}
+
+std::string valid_sentence(const History& history, size_t keys) {
+  if (keys == 1) {
+    return "all " + counted(history.size(), "operation", "operations") +
+           " fit one order that respects real time";
+  }
+  return "the operations of each of " + std::to_string(keys) +
+         " keys fit one order that respects real time";
+}
+
+std::string changes_sentence(const UnclaimedReads& reads, size_t keys) {
+  return "the changes" + (keys == 1 ? "" : " of each of " + std::to_string(keys) + " keys") +
+         " fit one order that respects real time" +
+         (reads.judged > 0 ? ", and " + found_sentence(reads) : "");
 }
 
 }  // namespace
@@ -327,6 +401,9 @@ Verdict check_linearizable(const History& history, const Budget& budget,
   keys.judge();
   add_counts(history, keys, verdict);
   add_conventions(history, *model, verdict);
+  const std::string_view claim = read_claim(history.header());
+  const UnclaimedReads reads = unclaimed_reads(keys);
+  if (claim != "linearizable") add_claims(claim, reads, verdict);
 
   const std::vector<size_t> invalid = keys.with(Outcome::kInvalid);
   const std::vector<size_t> unknown = keys.with(Outcome::kUnknown);
@@ -341,28 +418,12 @@ Verdict check_linearizable(const History& history, const Budget& budget,
   const bool observed = std::any_of(keys.results.begin(), keys.results.end(),
                                     [](const KeyResult& result) { return result.observed; });
   if (!observed) {
-    verdict.reason = history.size() == 0 ? "there is no client operation to judge"
-                                         : "no operation observed a value: any order will do";
-    // A foreign history claims nothing: what little it holds is linearizable.
-    if (history.header().present || history.events() == 0) {
-      verdict.safety = Safety::kVacuous;
-      verdict.facts.emplace_back(fact::kMissing, "reads that were answered");
-    }
+    conclude_unobserved(history, reads, verdict);
     return verdict;
   }
-  const size_t count = keys.groups.size();
-  verdict.reason = count == 1 ? "all " + number(history.size(), "operation", "operations") +
-                                    " fit one order that respects real time"
-                              : "the operations of each of " + std::to_string(count) +
-                                    " keys fit one order that respects real time";
-  SensitivityOptions sensitivity = options.sensitivity;
-  sensitivity.exhausted = budget.exhausted;
-  const Sensitivity measured =
-      measure_sensitivity(history, keys.groups, Rng(history.header().seed).stream("sensitivity"),
-                          sensitivity, options.judge);
-  verdict.facts.emplace_back(fact::kCouldHaveBeenCaught, measured.sentence(sensitivity));
-  verdict.counts.emplace_back("illegal edits", measured.made());
-  verdict.counts.emplace_back("illegal edits caught", measured.caught());
+  verdict.reason = claim == "linearizable" ? valid_sentence(history, keys.groups.size())
+                                           : changes_sentence(reads, keys.groups.size());
+  add_sensitivity(history, keys, budget, options, verdict);
   return verdict;
 }
 

@@ -3,14 +3,12 @@
 #include <algorithm>
 #include <optional>
 
+#include "checkers/history/vocabulary.h"
+
 namespace assay::linearizable {
 namespace {
 
 constexpr int kAttemptsPerEdit = 12;
-
-const Scalar& produced(const KeyOp& op) { return op.f == Call::kCas ? op.next : op.value; }
-
-bool may_produce(const KeyOp& op) { return op.f != Call::kRead && op.type != OpType::kFail; }
 
 // Whether an operation, once it has happened, has shown or made the state to be something.
 bool shows(const KeyOp& op, const Conventions& conventions) {
@@ -25,7 +23,7 @@ std::optional<uint32_t> proof_against(const KeyHistory& key, const Scalar& v, co
   Position last = 0;
   for (const KeyOp& op : key.ops) {
     if (op.call > victim.ret) break;
-    if (&op == &victim || !may_produce(op) || produced(op) != v) continue;
+    if (&op == &victim || !op.may_produce() || op.produced() != v) continue;
     if (op.type == OpType::kInfo) return std::nullopt;
     last = std::max(last, op.ret);
   }
@@ -33,7 +31,7 @@ std::optional<uint32_t> proof_against(const KeyHistory& key, const Scalar& v, co
   for (uint32_t i = 0; i < key.ops.size() && key.ops[i].call < victim.call; ++i) {
     const KeyOp& op = key.ops[i];
     if (op.call < last || op.ret >= victim.call || !shows(op, key.conventions)) continue;
-    if (produced(op) != v) return i;
+    if (op.produced() != v) return i;
   }
   return std::nullopt;
 }
@@ -44,8 +42,8 @@ std::vector<Scalar> values_before(const KeyHistory& key, Position position) {
   for (const KeyOp& op : key.ops) {
     if (op.call >= position) break;
     if (op.type != OpType::kOk || op.f == Call::kRead || op.ret >= position) continue;
-    if (std::find(values.begin(), values.end(), produced(op)) == values.end()) {
-      values.push_back(produced(op));
+    if (std::find(values.begin(), values.end(), op.produced()) == values.end()) {
+      values.push_back(op.produced());
     }
   }
   return values;
@@ -99,14 +97,14 @@ bool make_lost_write(const KeyHistory& key, Rng& rng, EditedKey& out) {
   if (write.f == Call::kCas) before = write.value;
   for (uint32_t i = 0; i < *lost && write.f != Call::kCas; ++i) {
     const KeyOp& op = key.ops[i];
-    if (op.ret < write.call && shows(op, key.conventions)) before = produced(op);
+    if (op.ret < write.call && shows(op, key.conventions)) before = op.produced();
   }
   if (!before) before = key.conventions.initial;
-  if (*before == produced(write) || says_nothing(key, *before)) return false;
+  if (*before == write.produced() || says_nothing(key, *before)) return false;
   Position next_change = kOpen;
   for (uint32_t i = *lost + 1; i < key.ops.size(); ++i) {
     const KeyOp& op = key.ops[i];
-    if (op.call > write.ret && may_produce(op)) {
+    if (op.call > write.ret && op.may_produce()) {
       next_change = op.call;
       break;
     }
@@ -114,7 +112,7 @@ bool make_lost_write(const KeyHistory& key, Rng& rng, EditedKey& out) {
   std::optional<uint32_t> first;
   for (uint32_t i = *lost + 1; i < key.ops.size() && key.ops[i].call < next_change; ++i) {
     const KeyOp& op = key.ops[i];
-    if (op.call < write.ret || !is_answered_read(op) || op.value != produced(write)) continue;
+    if (op.call < write.ret || !is_answered_read(op) || op.value != write.produced()) continue;
     if (!first) {
       const auto proof = proof_against(key, *before, op);
       if (!proof) return false;
@@ -147,7 +145,7 @@ bool make_swapped_cas(const KeyHistory& key, Rng& rng, EditedKey& out) {
     const bool only_maker =
         op.next != key.conventions.initial &&
         std::none_of(key.ops.begin(), key.ops.end(), [&](const KeyOp& other) {
-          return &other != &op && may_produce(other) && produced(other) == op.next;
+          return &other != &op && other.may_produce() && other.produced() == op.next;
         });
     const auto reader = std::find_if(key.ops.begin(), key.ops.end(), [&](const KeyOp& other) {
       return &other != &op && other.type == OpType::kOk && other.f != Call::kWrite &&
@@ -232,6 +230,7 @@ bool make_edit(const KeyHistory& key, Edit kind, Rng& rng, EditedKey& out) {
 Sensitivity measure_sensitivity(const History& history, const std::vector<KeyGroup>& groups,
                                 Rng rng, const SensitivityOptions& options, const Judge& judge) {
   Sensitivity result;
+  result.reads = read_claim(history.header()) == "linearizable";
   const Keys keys(history, groups, options.operations_max);
   if (keys.total() == 0) return result;
   uint64_t work_left = options.work_max;
@@ -280,8 +279,11 @@ Sensitivity measure_sensitivity(const History& history, const std::vector<KeyGro
 
 std::string Sensitivity::sentence(const SensitivityOptions& options) const {
   if (made() == 0) {
-    return "no illegal edit of this history could be made, so nothing is known of what would have "
-           "been caught";
+    return reads
+               ? "no illegal edit of this history could be made, so nothing is known of what "
+                 "would have been caught"
+               : "no illegal edit of the changes could be made, so nothing is known of what would "
+                 "have been caught among them";
   }
   static constexpr const char* kNames[kEditKinds] = {"stale reads", "lost writes", "swapped CAS"};
   std::string parts;
@@ -296,7 +298,7 @@ std::string Sensitivity::sentence(const SensitivityOptions& options) const {
     }
   }
   std::string text = std::to_string(caught()) + " of " + std::to_string(made()) +
-                     " illegal edits were caught: " + parts;
+                     " illegal edits " + (reads ? "" : "of the changes ") + "were caught: " + parts;
   if (made() < options.edits_min) {
     text += cut_short ? "; the budget ended before there were more"
                       : "; no more could be made in this history";

@@ -39,6 +39,7 @@ struct Sensitivity {
   Nanos stale_least{};  // how long before the stale reads newer values had been acknowledged
   Nanos stale_most{};
   bool cut_short = false;  // the budget ended
+  bool reads = true;       // they are among what may be edited; else they are not claimed
 
   int made() const { return kinds[0].made + kinds[1].made + kinds[2].made; }
   int caught() const { return kinds[0].caught + kinds[1].caught + kinds[2].caught; }

@@ -36,7 +36,7 @@ class Actor {
   }
   bool observes() const { return op.f != Call::kWrite; }
   bool mutates() const { return op.f != Call::kRead && op.type == OpType::kOk; }
-  const Scalar& produced() const { return op.f == Call::kCas ? op.next : op.value; }
+  const Scalar& produced() const { return op.produced(); }
 
   // The value that it read, wrote or expected; and what it changed it to.
   std::string value() const {

@@ -20,7 +20,7 @@ constexpr Topic kTopics[] = {
      "what it\n"
      "claims, and progress was made where it was due. It says nothing about runs that were not "
      "made: see in\n"
-     "the report what could have been caught, and what was not tested.\n"
+     "the report what could have been caught, what is not claimed, and what was not tested.\n"
      "Next: other seeds (`assay run --seeds 1..20`), longer runs, a canary (`assay list targets`) "
      "to see that\n"
      "the same run convicts a store that is wrong."},
@@ -61,6 +61,14 @@ constexpr Topic kTopics[] = {
      "254  bad arguments, bad spec, bad history\n"
      "255  the harness, the set-up or the environment failed: no statement about the store\n"
      "Of several runs the worst counts, in the order 1, 5, 255, 130, 3, 2, 4, 0."},
+    {"claims",
+     "What the target does not claim is reported as not claimed, and not held against it. Reads "
+     "that are claimed as\n"
+     "stale or sequential are judged only for values that nobody wrote; its writes, CAS and "
+     "deletes "
+     "must fit one\n"
+     "order all the same. Workloads that need guarded writes are refused where these are not "
+     "claimed."},
     {"fail",
      "fail: the operation certainly never happened and never will. A time-out is never a fail."},
     {"info",
@@ -70,7 +78,9 @@ constexpr Topic kTopics[] = {
     {"linearizable",
      "Linearizable: every operation takes effect at one instant between its invocation and its "
      "completion, and the\n"
-     "order of these instants explains every answer. Checked per key: that loses nothing."},
+     "order of these instants explains every answer. Checked per key: that loses nothing. Reads "
+     "that the target does\n"
+     "not claim to be linearizable are left out (`assay explain claims`)."},
     {"nemesis",
      "The nemesis breaks things while clients work: partition, pause, kill (`assay list nemeses`). "
      "Each start and\n"

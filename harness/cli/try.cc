@@ -26,6 +26,7 @@ int try_verb(TryArgs args) {
   if (plan->starts_nodes && plan->spec.net == NetMode::kPrivate) {
     if (auto entered = enter_private_world(folder->name()); !entered) return fail(entered.error());
   }
+  for (const std::string& line : plan->not_tested) console.say("not tested: " + line);
   const TrialResult result = run_trial(*plan, *folder, console);
   if (!result.steps.empty()) console.say(trial_text(result));
   if (result.failure) {

@@ -10,6 +10,7 @@ namespace assay::e2e {
 namespace {
 
 using testing::HasSubstr;
+using testing::Not;
 
 class ExecRun : public testing::Test {
  protected:
@@ -23,6 +24,14 @@ class ExecRun : public testing::Test {
         << client << R"(], "claims": {"read": "linearizable", "durable": "process"},
               "errors": {"refused": {"definite": true}, "lost": {"definite": false, "class": "timeout"}})"
         << more << "}\n";
+  }
+  // Of the description written last.
+  void claim_reads(const std::string& what) const {
+    const std::string file = scratch_.path() + "/mystore.json";
+    std::string text = text_of_file(file);
+    const std::string claim = R"("read": "linearizable")";
+    text.replace(text.find(claim), claim.size(), R"("read": ")" + what + '"');
+    std::ofstream(file) << text;
   }
   static std::string speaking(const std::string& mode) {
     return "\"" + bin_dir() + "/exec-rehearsal\", \"" + mode + "\"";
@@ -144,7 +153,28 @@ TEST_F(ExecRun, AFaultOfItsOwnEndsAlsoWhenTheDriverIsKilled) {
 
 TEST_F(ExecRun, WhatIsNotClaimedIsNotJudged) {
   describe(speaking("client"));
-  EXPECT_THAT(run({"--workload", "cas-versioned"}).err, HasSubstr("does not claim"));
+  const Ended ended = run({"--workload", "cas-versioned"});
+  EXPECT_EQ(ended.code, 254);
+  EXPECT_THAT(ended.err, HasSubstr("does not claim guarded writes"));
+}
+
+TEST_F(ExecRun, StaleReadsAreInvalidOnlyWhereTheyAreClaimedToBeLinearizable) {
+  describe(speaking("caching"));
+  const std::vector<std::string> options{"--time-limit", "3s", "--nemesis", "none"};
+  Ended ended = run(options);
+  EXPECT_EQ(ended.code, 1) << ended.out << ended.err;
+  const std::string not_claimed = "linearizable reads are not claimed: ";
+  EXPECT_THAT(ended.err, Not(HasSubstr(not_claimed)));
+  claim_reads("stale");
+  ended = run(options);
+  EXPECT_EQ(ended.code, 0) << ended.out << ended.err;
+  EXPECT_THAT(ended.err, HasSubstr(not_claimed));
+  // The history alone says so as well.
+  Launch check = assay({"check", "results/runs/latest/history.jsonl"});
+  check.folder = scratch_.path();
+  const Ended checked = e2e::run(check);
+  EXPECT_EQ(checked.code, 0) << checked.out << checked.err;
+  EXPECT_THAT(checked.out, HasSubstr(not_claimed));
 }
 
 TEST_F(ExecRun, ClientsThatHangDieOrLieLeaveUnknownOperationsAndAWholeRun) {

@@ -4,6 +4,7 @@
 
 #include "checkers/facts.h"
 #include "checkers/history/json_text.h"
+#include "results/report/html.h"
 #include "results/report/json.h"
 #include "results/report/junit.h"
 #include "results/report/markdown.h"
@@ -79,6 +80,18 @@ TEST(TextReport, AValidOneSaysWhatItCouldHaveCaughtAndWhatNot) {
   EXPECT_THAT(text, HasSubstr("could have been caught\n    - 318 reads were served by"));
   EXPECT_THAT(text, HasSubstr("not tested\n    - power loss"));
   EXPECT_THAT(text, HasSubstr("conventions\n    - an ok read of null is a value"));
+}
+
+TEST(Forms, WhatIsNotClaimedStandsBesideWhatWasNotTested) {
+  SampleRun run = sample::valid();
+  run.verdict.children[0].facts.emplace_back(fact::kNotClaimed,
+                                             "linearizable reads are not claimed");
+  run.info.not_claimed = {"guarded writes are not claimed"};
+  EXPECT_THAT(text_of(run), HasSubstr("not claimed\n    - linearizable reads are not claimed\n"
+                                      "    - guarded writes are not claimed\n  not tested\n"));
+  EXPECT_THAT(markdown_of(run), HasSubstr("**What is not claimed**"));
+  EXPECT_THAT(html_report(Report(run.history, run.verdict, run.info)),
+              HasSubstr("What is not claimed"));
 }
 
 TEST(TextReport, AnUndecidedOneSaysWhatWasMissingAndWhatChangesIt) {

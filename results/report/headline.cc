@@ -21,6 +21,7 @@ void add_once(std::vector<std::string>& list, std::string text) {
 
 std::vector<std::string>* place_of(Evidence& evidence, std::string_view name) {
   if (name == fact::kCouldHaveBeenCaught) return &evidence.could_have_been_caught;
+  if (name == fact::kNotClaimed) return &evidence.not_claimed;
   if (name == fact::kNotTested) return &evidence.not_tested;
   if (name == fact::kMissing) return &evidence.missing;
   if (name == fact::kRemedy) return &evidence.remedies;
@@ -198,6 +199,7 @@ Evidence evidence_of(const Verdict& verdict, const Digest& digest, const RunInfo
   if (evidence.could_have_been_caught.empty()) {
     say_what_happened(digest, evidence.could_have_been_caught);
   }
+  for (const std::string& line : info.not_claimed) add_once(evidence.not_claimed, line);
   for (const std::string& line : info.not_tested) add_once(evidence.not_tested, line);
   for (const FaultCount& fault : digest.faults) {
     if (fault.bit == 0) add_once(evidence.not_tested, fault.kind + ": none of them bit");

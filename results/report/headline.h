@@ -37,6 +37,7 @@ Headline headline_of(const Verdict& verdict, const RunInfo& info);
 
 struct Evidence {
   std::vector<std::string> could_have_been_caught;
+  std::vector<std::string> not_claimed;
   std::vector<std::string> not_tested;
   std::vector<std::string> missing;
   std::vector<std::string> remedies;

@@ -130,6 +130,7 @@ std::string right_html(const Report& report) {
   switch (report.headline.outcome) {
     case Outcome::kValid:
       out = list_card("What could have been caught", evidence.could_have_been_caught) +
+            list_card("What is not claimed", evidence.not_claimed) +
             list_card("What was not tested", evidence.not_tested) + rerun_card(report);
       break;
     case Outcome::kInvalid:

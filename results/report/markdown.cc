@@ -137,6 +137,7 @@ std::string markdown_report(const Report& report) {
     put_list(out, "What changes it", evidence.remedies);
   }
   if (headline.outcome == Outcome::kValid) {
+    put_list(out, "What is not claimed", evidence.not_claimed);
     put_list(out, "What was not tested", evidence.not_tested);
   }
   put_list(out, "Conventions", evidence.conventions);

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <charconv>
 
+#include "checkers/words.h"
+
 namespace assay::report {
 namespace {
 
@@ -104,12 +106,7 @@ std::string shortened(std::string_view text, size_t max) {
   return std::string(text);
 }
 
-std::string grouped(int64_t n) {
-  std::string digits = std::to_string(n);
-  const size_t first = digits[0] == '-' ? 1 : 0;
-  for (size_t i = digits.size(); i > first + 3;) digits.insert(i -= 3, ",");
-  return digits;
-}
+std::string grouped(int64_t n) { return assay::grouped(n); }
 
 std::string counted(int64_t n, std::string_view one, std::string_view many) {
   std::string out = grouped(n);

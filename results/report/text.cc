@@ -187,6 +187,7 @@ std::string text_report(const Report& report, const TextOptions& options) {
     page.list("missing", evidence.missing);
     page.list("what changes it", evidence.remedies);
   }
+  if (valid) page.list("not claimed", evidence.not_claimed);
   if (valid) page.list("not tested", evidence.not_tested);
   page.list("conventions", evidence.conventions);
   page.list("warnings", report.history.warnings());

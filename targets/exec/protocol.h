@@ -25,7 +25,8 @@
 // Classes: target.h. Members that are not named here are not looked at.
 //
 // Streams (f is watch, lease or session): any number of {"id":9,"event":…} before the answer that
-// ends it. {"cancel":9} asks for that answer. No workload asks for streams yet.
+// ends it. {"cancel":9} asks for that answer. No workload asks for streams yet, nor for add, append
+// and txn: a description may name them, and the run says that they are not tested.
 #pragma once
 
 #include <cstdint>

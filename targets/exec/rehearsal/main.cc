@@ -196,8 +196,10 @@ std::string member(const std::string& line, const std::string& name) {
 
 std::string word(const std::string& json) { return json == "null" ? "-" : json; }
 
-int client(bool flaky) {
+// caching: gives every read of a key the answer of its first one.
+int client(bool flaky, bool caching) {
   Line store;
+  std::map<std::string, std::string> cache;
   int answers = 0;
   for (std::string line; std::getline(std::cin, line);) {
     const std::string id = member(line, "id"), f = member(line, "f"), key = member(line, "key"),
@@ -210,8 +212,10 @@ int client(bool flaky) {
       question = "cas " + key + " " + word(value.substr(1, comma - 1)) + " " +
                  word(value.substr(comma + 1, value.size() - comma - 2));
     }
-    const std::string answer = store.ask(address_of(address), port_of(address), question,
-                                         std::atoi(member(line, "timeout_ms").c_str()));
+    std::string answer = store.ask(address_of(address), port_of(address), question,
+                                   std::atoi(member(line, "timeout_ms").c_str()));
+    if (caching && f == "read" && answer.starts_with("ok "))
+      answer = cache.try_emplace(key, answer).first->second;
     std::string out = "{\"id\":" + id;
     if (answer.starts_with("ok ")) {
       const std::string now = answer.substr(3);
@@ -289,6 +293,7 @@ int main(int argc, char** argv) {
   if (argc < 2) die("no mode");
   const std::string mode = argv[1];
   if (mode == "serve") return serve(argc, argv);
-  if (mode == "client" || mode == "flaky") return client(mode == "flaky");
+  if (mode == "client" || mode == "flaky" || mode == "caching")
+    return client(mode == "flaky", mode == "caching");
   return misbehave(mode);
 }

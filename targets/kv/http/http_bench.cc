@@ -3,27 +3,19 @@
 // process; the CPU time is this process's own.
 #include <benchmark/benchmark.h>
 #include <sys/prctl.h>
-#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <csignal>
 
-#include "checkers/history/history_io.h"
 #include "targets/asio/testing_loop.h"
+#include "targets/driver_cost.h"
 #include "targets/kv/http/http_front.h"
 #include "targets/kv/http/http_server.h"
 #include "targets/kv/http/kv_client.h"
 
 namespace assay {
 namespace {
-
-double cpu_us() {
-  rusage usage{};
-  ::getrusage(RUSAGE_SELF, &usage);
-  const auto us = [](const timeval& time) { return time.tv_sec * 1e6 + time.tv_usec; };
-  return us(usage.ru_utime) + us(usage.ru_stime);
-}
 
 // A child that answers every request with the same put's answer. Gives its port through a pipe.
 class NoOpServer {
@@ -70,35 +62,7 @@ void BM_ClientAgainstNoOpServer(benchmark::State& state) {
   node.client_port = server.port();
   std::vector<std::unique_ptr<Client>> clients;
   for (int i = 0; i < connections; ++i) clients.push_back(make_kv_client(loop, node, {}));
-  std::string history;
-  int64_t done = 0;
-  std::function<void(int)> invoke = [&](int i) {
-    Op op;
-    op.index = 2 * done;
-    op.time = loop.now();
-    op.process = Process{i};
-    op.f = f::write;
-    op.key = Symbol("k" + std::to_string(i));
-    op.value = Value(done);
-    append_line(history, op);
-    clients[i]->invoke(op, [&, i](Op completed) {
-      completed.index = 2 * done + 1;
-      completed.time = loop.now();
-      append_line(history, completed);
-      if (history.size() > 1 << 16) history.clear();
-      ++done;
-      invoke(i);
-    });
-  };
-  for (int i = 0; i < connections; ++i) invoke(i);
-  const double before = cpu_us();
-  for (auto _ : state) {
-    const int64_t wanted = done + 1000;
-    while (done < wanted) loop.context().run_one();
-  }
-  state.counters["cpu_us/op"] = (cpu_us() - before) / static_cast<double>(done);
-  state.counters["ops/s"] =
-      benchmark::Counter(static_cast<double>(done), benchmark::Counter::kIsRate);
+  measure_driver_cost(state, loop, clients);
 }
 BENCHMARK(BM_ClientAgainstNoOpServer)
     ->ArgName("connections")
