@@ -191,9 +191,10 @@ class Audit {
       const Operation operation = history_[id];
       const Nanos invoked = operation.invoke_time();
       if (invoked > after_end) break;
-      if (invoked >= fault.begin && invoked <= fault.healed_at && is_refusal(operation)) {
-        effect.felt = true;
-      }
+      const bool open = operation.return_position() == kOpen;
+      const bool meets = invoked <= fault.healed_at &&
+                         (open || operation.return_time() >= fault.begin);
+      effect.felt |= meets && is_refusal(operation);
       if (operation.type() != OpType::kOk) continue;
       const Nanos returned = operation.return_time();
       if (invoked >= fault.begin && returned <= fault.end && contains(members, operation.node())) {

@@ -73,6 +73,8 @@ TEST_F(Try, AGoodClientProgramConforms) {
   const Ended ended = try_target(folder() + "/etcd.json");
   EXPECT_EQ(ended.code, 0) << ended.out << ended.err;
   EXPECT_GE(ended.json()["steps"].as_array().size(), 12u) << ended.out;
+  for (const char* fault : {"compact", "defragment", "no-space"})
+    EXPECT_NE(step_of(ended.json(), "fine", std::string("own fault ") + fault), "") << ended.out;
 }
 
 struct Mistake {
@@ -107,6 +109,8 @@ constexpr Mistake kMistakes[] = {
      R"("refused": {"definite": false)", "weak", "nothing was sent"},
     {"AMismatchThatIsCalledUnknown", "etcd_client.py", R"({"type": "fail", "at": at)",
      R"({"type": "info", "at": at)", "weak", "a mismatch is not unknown"},
+    {"AFaultOfItsOwnThatIsNeverSeenInForce", "etcd_fault.py", "sys.exit(0 if alarms() else",
+     "sys.exit(1 if alarms() else", "wrong", "\"verify\" must exit 0 while it is in force"},
 };
 
 class Mistakes : public Try, public testing::WithParamInterface<Mistake> {};

@@ -168,4 +168,29 @@ void Steps::started_again() {
       "is its data folder kept? Or claim durable: none");
 }
 
+void Steps::own_faults() {
+  for (const OwnFault& fault : plan_.target->faults()) {
+    const std::string name = "the store's own fault " + fault.kind;
+    const std::string by_hand = ": run its commands by hand in the folder of n1, " +
+                                folder_.node_path(node().name);
+    const auto begun = effect_of(
+        [&](auto done) { cluster_->begin_own(fault.kind, node().index, std::move(done)); });
+    if (!begun) return;
+    const auto ended = effect_of(
+        [&](auto done) { cluster_->end_own(fault.kind, node().index, std::move(done)); });
+    if (!ended) return;
+    if (!begun->installed) {
+      add(name, Grade::kWrong, begun->evidence, "\"begin\" must exit 0" + by_hand);
+    } else if (!begun->bit) {
+      add(name, Grade::kWrong, begun->evidence,
+          "\"verify\" must exit 0 while it is in force" + by_hand);
+    } else if (!ended->installed) {
+      add(name, Grade::kWrong, ended->evidence,
+          "\"end\" must exit 0, and \"verify\" must not after it" + by_hand);
+    } else {
+      add(name, Grade::kFine, begun->evidence);
+    }
+  }
+}
+
 }  // namespace assay::trial

@@ -92,12 +92,18 @@ NodeClusterOptions::Hooks Rig::hooks() {
           .lost = [this](Error error) { fail(std::move(error)); }};
 }
 
-bool Rig::use(void (NodeCluster::*power)(int, Callback<Effect>)) {
+std::optional<Effect> Rig::effect_of(const std::function<void(Callback<Effect>)>& power) {
   const auto effect = late<Effect>();
-  (cluster_.get()->*power)(kAsked, [effect](Result<Effect> seen) { *effect = std::move(seen); });
+  power([effect](Result<Effect> seen) { *effect = std::move(seen); });
   if (!has_come(effect, kBringUp + plan_.target->ready_within(), "a fault or its end"))
-    return false;
-  if (!(**effect)->bit && !down_) fail(environment_error((**effect)->evidence));
+    return std::nullopt;
+  return ***effect;
+}
+
+bool Rig::use(void (NodeCluster::*power)(int, Callback<Effect>)) {
+  const auto effect =
+      effect_of([&](auto done) { (cluster_.get()->*power)(kAsked, std::move(done)); });
+  if (effect && !effect->bit && !down_) fail(environment_error(effect->evidence));
   return !stopped();
 }
 

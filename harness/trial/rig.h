@@ -5,6 +5,7 @@
 // and no step says anything more.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -48,6 +49,8 @@ class Rig {
   // --- The node
 
   const NodeInfo& node() const;
+  // What a power showed; nothing when all is to end.
+  std::optional<Effect> effect_of(const std::function<void(Callback<Effect>)>& power);
   // A power over the node. That it did not bite is the environment's failure: nothing could be
   // said of the clients then.
   bool use(void (NodeCluster::*power)(int, Callback<Effect>));

@@ -31,6 +31,7 @@ class Steps : public Rig {
   void killed_in_the_middle();
   void connection_refused();
   void started_again();
+  void own_faults();
 
   // What certainly did nothing must be said to have failed.
   void mismatched(const std::string& name, const Op& done, Symbol cls);

@@ -24,7 +24,8 @@ void Steps::try_all() {
                                     &Steps::odd_values,         &Steps::cas,
                                     &Steps::guarded_write,      &Steps::answer_lost,
                                     &Steps::stands_still,       &Steps::killed_in_the_middle,
-                                    &Steps::connection_refused, &Steps::started_again};
+                                    &Steps::connection_refused, &Steps::started_again,
+                                    &Steps::own_faults};
   for (const auto step : steps) {
     if (stopped() || hopeless_) return;
     (this->*step)();
@@ -45,7 +46,7 @@ void Steps::note_error(const std::string& situation, const Op& completion, bool 
 bool Steps::lied(const std::string& name, const Op& op) {
   const bool changed = op.f != f::read && op.value != asked_value_;
   if (op.error && op.error->cls == kLied) {
-    add(name, Grade::kWrong, "the client program " + op.error->text,
+    add(name, Grade::kWrong, op.error->text,
         "mend the client program: see the protocol in the guide");
     return true;
   }
