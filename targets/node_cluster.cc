@@ -263,6 +263,19 @@ struct NodeCluster::State : std::enable_shared_from_this<NodeCluster::State> {
     }
   }
 
+  void diagnose(int node, std::function<void()> done) {
+    const auto command = target.diagnosis(layout, layout.nodes[node]);
+    if (!command) return done();
+    members[node].hand->run(*command, [self = shared_from_this(), node, program = command->argv[0],
+                                       done = std::move(done)](const Result<CommandOutput>& ran) {
+      const std::string why = ran ? complaint(program, *ran) : ran.error().message;
+      std::string text = ran ? ran->out + ran->err : "";
+      if (!why.empty()) text += "(" + why + ")\n";
+      self->options.hooks.diagnosed(node, text);
+      done();
+    });
+  }
+
   template <typename T>
   void answer(Callback<T> done, Result<T> result) {
     loop.post([done = std::move(done), result = std::move(result)] { done(result); });
@@ -312,10 +325,12 @@ void NodeCluster::close(std::function<void()> done) {
     }
     const int node = static_cast<int>(&member - state_->members.data());
     state_->end_all_own(node, [state = state_, node, &member, end] {
-      state->run(node, state->target.farewells(state->layout, state->layout.nodes[node]),
-                 [&member, end](const Result<void>&) {
-                   member.running ? member.hand->stop(member.daemon, kGrace, end) : end(0);
-                 });
+      state->diagnose(node, [state, node, &member, end] {
+        state->run(node, state->target.farewells(state->layout, state->layout.nodes[node]),
+                   [&member, end](const Result<void>&) {
+                     member.running ? member.hand->stop(member.daemon, kGrace, end) : end(0);
+                   });
+      });
     });
   }
 }

@@ -18,7 +18,8 @@ struct NodeClusterOptions {
     std::function<void(int node)> started;
     std::function<void(int node, int code, int signal, bool expected)> exited;
     std::function<void(int node, std::string_view line)> logged;
-    std::function<int()> leader;      // Cluster::leader
+    std::function<void(int node, const std::string& text)> diagnosed;  // Target::diagnosis
+    std::function<int()> leader;                                       // Cluster::leader
     std::function<void(Error)> lost;  // an agent died, healed by itself, …
   } hooks;
   bool cut = true;                   // there is a network whose links can be cut

@@ -131,6 +131,9 @@ class Target {
                                        const NodeInfo&) const {
     return {};
   }
+  // A command that says what state its daemon is in, for people; run while it still runs, at the
+  // end of the run.
+  virtual std::optional<CommandSpec> diagnosis(const Layout&, const NodeInfo&) const { return {}; }
   // Log files besides the daemon's log_path.
   virtual std::vector<std::string> logs(const Layout&, const NodeInfo&) const { return {}; }
   // A started daemon must answer its status by then.

@@ -58,14 +58,17 @@ TEST_F(ExecRun, AStoreIsValidUnderFaults) {
   EXPECT_GT(result["operations"].int_or("ok", 0), 500);
 }
 
-TEST_F(ExecRun, PreparationsComeBeforeTheStart) {
+TEST_F(ExecRun, TheCommandsOfADescriptionAreRunInTheirPlaces) {
   describe(speaking("client"), R"(, "install": ["touch", "{folder}/installed"],
+      "diagnose": ["sh", "-c", "echo {node} says nothing new; exit 4"],
       "ready": {"command": ["test", "-e", "{folder}/installed"]}, "stop": ["touch", "{folder}/stopped"])");
   const Ended ended = run({"--time-limit", "2s", "--nemesis", "none"});
   ASSERT_EQ(ended.code, 0) << ended.out << ended.err;
   for (const char* file : {"installed", "stopped", "mystore.log", "node.log"}) {
     EXPECT_TRUE(std::ifstream(scratch_.path() + "/results/runs/latest/nodes/n3/" + file)) << file;
   }
+  EXPECT_EQ(text_of_file(scratch_.path() + "/results/runs/latest/nodes/n3/diagnose.log"),
+            "n3 says nothing new\n(sh exited with 4: n3 says nothing new)\n");
 }
 
 TEST_F(ExecRun, AFailedPreparationIsOneClearLine) {

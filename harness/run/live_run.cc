@@ -328,6 +328,10 @@ class LiveRun::Impl {
               logs_->write(node, loop_.now(), line);
               if (!closed_) observer_->note_log(node, line);
             },
+        .diagnosed =
+            [this](int node, const std::string& text) {
+              NodeLogs::keep_diagnosis(folder_, plan_.layout.nodes[node], text);
+            },
         .leader = [this] { return observer_->leader(); },
         .lost = [this](Error error) { fail(std::move(error)); },
     };

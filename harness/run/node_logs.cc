@@ -1,5 +1,7 @@
 #include "harness/run/node_logs.h"
 
+#include <fstream>
+
 #include "results/node_log.h"
 
 namespace assay {
@@ -20,6 +22,11 @@ void NodeLogs::write(int node, Nanos time, std::string_view line) {
   if (!file) return;
   const std::string stamped = stamp_log_line(time, line);
   std::fwrite(stamped.data(), 1, stamped.size(), file);
+}
+
+void NodeLogs::keep_diagnosis(const RunFolder& folder, const NodeInfo& node,
+                              std::string_view text) {
+  std::ofstream(folder.node_path(node.name) + "/diagnose.log", std::ios::app) << text;
 }
 
 void NodeLogs::flush() {

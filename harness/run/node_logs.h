@@ -22,6 +22,8 @@ class NodeLogs {
 
   void write(int node, Nanos time, std::string_view line);
   void flush();
+  // What a node's diagnosis said: nodes/<node>/diagnose.log.
+  static void keep_diagnosis(const RunFolder& folder, const NodeInfo& node, std::string_view text);
 
  private:
   std::vector<std::FILE*> files_;

@@ -88,6 +88,10 @@ NodeClusterOptions::Hooks Rig::hooks() {
               [this](int node, std::string_view line) {
                 if (logs_) logs_->write(node, loop_.now(), line);
               },
+          .diagnosed =
+              [this](int node, const std::string& text) {
+                NodeLogs::keep_diagnosis(folder_, plan_.layout.nodes[node], text);
+              },
           .leader = [] { return -1; },
           .lost = [this](Error error) { fail(std::move(error)); }};
 }

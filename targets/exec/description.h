@@ -57,7 +57,7 @@ struct Description {
   // "status"; neither: only whether it answers is known, and no leader.
   Command status;
   bool client_status = false;
-  Command diagnose;
+  Command diagnose;  // at the end of the run; what it prints goes to diagnose.log of the node
   std::vector<Symbol> ops{f::read, f::write, f::cas};
   ErrorTable errors;
   Claims claims;

@@ -22,6 +22,7 @@ namespace assay::exec {
 namespace {
 
 constexpr Nanos kQuestionDeadline = seconds(1);
+constexpr Nanos kDiagnosisMax = seconds(5);
 constexpr Nanos kStatusPatience = seconds(5);  // with a client program that does not answer
 
 // An answer that is given once, by whoever is first, and what must live until then.
@@ -65,6 +66,11 @@ class ExecTarget : public Target {
   }
   std::vector<CommandSpec> farewells(const Layout& layout, const NodeInfo& node) const override {
     return commands({&d_->stop}, layout, node, seconds(2));
+  }
+  std::optional<CommandSpec> diagnosis(const Layout& layout, const NodeInfo& node) const override {
+    auto made = commands({&d_->diagnose}, layout, node, kDiagnosisMax);
+    if (made.empty()) return std::nullopt;
+    return std::move(made[0]);
   }
   std::vector<OwnFault> faults() const override {
     std::vector<OwnFault> faults;
