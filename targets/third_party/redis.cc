@@ -6,6 +6,7 @@
 #include "targets/third_party/look_up.h"
 #include "targets/third_party/redis_client.h"
 #include "targets/third_party/redis_config.h"
+#include "targets/third_party/redis_group.h"
 #include "targets/third_party/redis_members.h"
 
 namespace assay {
@@ -89,12 +90,15 @@ class RedisTarget : public Target {
     client_.wait = settings_.wait;
     client_.any_node_reads = settings_.any_node_reads;
   }
+  void try_clients(Loop& loop, Callback<void> done) override {
+    form_redis_group(loop, layout_, settings_.times, std::move(done));
+  }
   void open_client(Loop& loop, const NodeInfo& node,
                    Callback<std::unique_ptr<Client>> done) override {
     open_redis_client(loop, node, client_, std::move(done));
   }
   void status(Loop& loop, const NodeInfo& node, Callback<Value> done) override {
-    ask_redis(loop, node, {"INFO", "persistence", "replication"},
+    ask_redis(loop, node, kRedisStatusCommand,
               [layout = layout_, node, done = std::move(done)](const Result<RedisReply>& reply) {
                 reply ? done(redis_status_of(layout, node, reply->text)) : done(reply.error());
               });

@@ -1,11 +1,13 @@
 #include "targets/third_party/redis_config.h"
 
+#include <algorithm>
 #include <cstdio>
 
 namespace assay {
 namespace {
 
 constexpr const char* kGroup = "assay";  // what the Sentinels call the servers that they watch
+constexpr int64_t kFirstDownAfterMs = 30'000;
 
 // Both guards are gone with the group when it is killed or asked to end. The pipe's other end is
 // held by redis-server alone: it closes when that ends, however it ends.
@@ -85,7 +87,8 @@ std::string sentinel_conf(const Layout& layout, const NodeInfo& node, const Sent
   text += "sentinel myid " + sentinel_id(layout, node) + "\n";
   text += "sentinel monitor " + group + at(primary, primary.client_port) + " " +
           std::to_string(majority) + "\n";
-  text += "sentinel down-after-milliseconds " + group + std::to_string(times.down_after_ms) + "\n";
+  text += "sentinel down-after-milliseconds " + group +
+          std::to_string(std::max(times.down_after_ms, kFirstDownAfterMs)) + "\n";
   text += "sentinel failover-timeout " + group + std::to_string(times.failover_timeout_ms) + "\n";
   text += "sentinel parallel-syncs " + group + std::to_string(layout.nodes.size()) + "\n";
   for (const NodeInfo& other : layout.nodes) {
@@ -97,6 +100,11 @@ std::string sentinel_conf(const Layout& layout, const NodeInfo& node, const Sent
     }
   }
   return text;
+}
+
+std::vector<std::string> sentinel_down_after_command(const SentinelTimes& times) {
+  return {"SENTINEL", "SET", kGroup, "down-after-milliseconds",
+          std::to_string(times.down_after_ms)};
 }
 
 std::vector<std::string> redis_argv(const std::string& server, const std::string& sentinel) {

@@ -19,8 +19,10 @@ struct SentinelTimes {
 };
 
 std::string redis_conf(const Layout& layout, const NodeInfo& node);
-// Names all servers and all Sentinels, so that nothing has to be discovered.
+// Names all servers and all Sentinels, so that nothing has to be discovered. At the beginning no
+// node is given up so soon: sentinel_down_after_command, sent to each Sentinel, says when.
 std::string sentinel_conf(const Layout& layout, const NodeInfo& node, const SentinelTimes& times);
+std::vector<std::string> sentinel_down_after_command(const SentinelTimes& times);
 
 // Runs in the node's folder. The process that was started becomes redis-server; the Sentinel is in
 // its process group. When one of the two ends by itself, the whole group is killed.

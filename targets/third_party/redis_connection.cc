@@ -252,7 +252,8 @@ void ask_redis(Loop& loop, const NodeInfo& node, const RedisCommand& command,
   asio::io_context* context = context_of(loop);
   if (context == nullptr) {
     return loop.post([done = std::move(done)] {
-      done(environment_error("this target needs a loop with sockets"));
+      done(environment_error(
+          "this target needs a loop with sockets: it cannot run in virtual time"));
     });
   }
   auto question = std::make_shared<Question>(*context, node, std::move(done));

@@ -1,6 +1,5 @@
 #include "targets/third_party/redis_members.h"
 
-#include <charconv>
 #include <map>
 #include <string>
 
@@ -27,13 +26,6 @@ std::string_view field(const Fields& fields, std::string_view name) {
   return at == fields.end() ? "" : at->second;
 }
 
-int64_t offset_in(const Fields& fields, std::string_view name) {
-  const std::string_view text = field(fields, name);
-  int64_t value = -1;
-  std::from_chars(text.data(), text.data() + text.size(), value);
-  return value;
-}
-
 // While the link is down it follows nobody.
 std::string primary_of(const Layout& layout, const Fields& fields) {
   if (field(fields, "master_link_status") != "up") return "";
@@ -47,17 +39,16 @@ std::string primary_of(const Layout& layout, const Fields& fields) {
 
 }  // namespace
 
+const std::vector<std::string> kRedisStatusCommand = {"INFO", "persistence", "replication"};
+
 Result<Value> redis_status_of(const Layout& layout, const NodeInfo& node, std::string_view info) {
   const Fields fields = fields_of(info);
   if (field(fields, "loading") == "1") return environment_error("loading");
   const std::string_view role = field(fields, "role");
   const bool leads = role == "master";
   if (!leads && role != "slave") return environment_error("no answer to INFO");
-  const int64_t applied = offset_in(fields, leads ? "master_repl_offset" : "slave_repl_offset");
-  Value::Object status{{Symbol("role"), leads ? "leader" : "follower"},
-                       {Symbol("leader"), leads ? node.name : primary_of(layout, fields)}};
-  if (applied >= 0) status.emplace_back(Symbol("applied"), applied);
-  return Value::object(std::move(status));
+  return Value::object({{Symbol("role"), leads ? "leader" : "follower"},
+                        {Symbol("leader"), leads ? node.name : primary_of(layout, fields)}});
 }
 
 }  // namespace assay
