@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <signal.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -26,7 +27,7 @@ using testing::UnorderedElementsAre;
 namespace fs = std::filesystem;
 
 // As the nodes lie in a private network, and as they lie on 127.0.0.1.
-Layout layout_of(int nodes, bool host = false) {
+Layout redis_layout(int nodes, bool host = false) {
   Layout layout;
   for (int i = 0; i < nodes; ++i) {
     const std::string name = "n" + std::to_string(i + 1);
@@ -62,7 +63,7 @@ std::vector<std::string> sentinel_lines(const Layout& layout, int node, const st
 
 TEST(RedisConfig, TheFirstNodeIsThePrimaryAndAllOthersFollowIt) {
   for (int nodes : {1, 3, 5}) {
-    const Layout layout = layout_of(nodes);
+    const Layout layout = redis_layout(nodes);
     for (const NodeInfo& node : layout.nodes) {
       const auto follows = lines_with(redis_conf(layout, node), "replicaof ");
       if (node.index == 0) {
@@ -76,7 +77,7 @@ TEST(RedisConfig, TheFirstNodeIsThePrimaryAndAllOthersFollowIt) {
 
 TEST(RedisConfig, EachProgramUsesItsNodesAddressAndFolderAlone) {
   for (bool host : {false, true}) {
-    const Layout layout = layout_of(3, host);
+    const Layout layout = redis_layout(3, host);
     const NodeInfo& node = layout.nodes[1];
     const auto server = lines_of(redis_conf(layout, node));
     const auto sentinel = sentinel_lines(layout, 1, "");
@@ -94,13 +95,13 @@ TEST(RedisConfig, EachProgramUsesItsNodesAddressAndFolderAlone) {
 }
 
 TEST(RedisConfig, EveryChangeIsSyncedBeforeItsAnswer) {
-  const Layout layout = layout_of(3);
+  const Layout layout = redis_layout(3);
   const auto lines = lines_of(redis_conf(layout, layout.nodes[0]));
   EXPECT_THAT(lines, AllOf(Contains("appendonly yes"), Contains("appendfsync always")));
 }
 
 TEST(RedisConfig, ASentinelKnowsAllOthersAndAllReplicasFromTheStart) {
-  const Layout layout = layout_of(3, true);
+  const Layout layout = redis_layout(3, true);
   EXPECT_THAT(sentinel_lines(layout, 1, "sentinel known-replica"),
               UnorderedElementsAre("sentinel known-replica assay 127.0.0.1 20002",
                                    "sentinel known-replica assay 127.0.0.1 20004"));
@@ -130,15 +131,15 @@ TEST(RedisConfig, AMajorityOfTheSentinelsDecides) {
   const std::pair<int, const char*> cases[] = {{1, "1"}, {2, "2"}, {3, "2"}, {4, "3"}, {5, "3"}};
   for (const auto& [nodes, quorum] : cases) {
     EXPECT_EQ(
-        sentinel_lines(layout_of(nodes), 0, "sentinel monitor"),
+        sentinel_lines(redis_layout(nodes), 0, "sentinel monitor"),
         std::vector<std::string>{std::string("sentinel monitor assay 10.0.0.1 2379 ") + quorum});
   }
-  EXPECT_EQ(sentinel_lines(layout_of(3), 2, "sentinel down-after"),
+  EXPECT_EQ(sentinel_lines(redis_layout(3), 2, "sentinel down-after"),
             std::vector<std::string>{"sentinel down-after-milliseconds assay 30000"});
   EXPECT_EQ(
       sentinel_down_after_command({.down_after_ms = 700}),
       (std::vector<std::string>{"SENTINEL", "SET", "assay", "down-after-milliseconds", "700"}));
-  EXPECT_EQ(sentinel_lines(layout_of(3), 2, "sentinel failover"),
+  EXPECT_EQ(sentinel_lines(redis_layout(3), 2, "sentinel failover"),
             std::vector<std::string>{"sentinel failover-timeout assay 3000"});
 }
 
@@ -148,9 +149,12 @@ class RedisDaemon : public testing::Test {
   RedisDaemon() {
     std::string pattern = testing::TempDir() + "redis-XXXXXX";
     folder_ = ::mkdtemp(pattern.data());
+    ::prctl(PR_SET_CHILD_SUBREAPER, 1);  // what the daemon leaves is ours to wait for
   }
   ~RedisDaemon() override {
     ::kill(-group_, SIGKILL);
+    group_is_gone();
+    ::prctl(PR_SET_CHILD_SUBREAPER, 0);
     fs::remove_all(folder_);
   }
 
@@ -174,7 +178,10 @@ class RedisDaemon : public testing::Test {
     return ended ? status : -1;
   }
   bool group_is_gone() {
-    return eventually([&] { return ::kill(-group_, 0) != 0; });
+    return eventually([&] {
+      while (::waitpid(-group_, nullptr, WNOHANG) > 0) continue;
+      return ::kill(-group_, 0) != 0;
+    });
   }
   bool exists(const std::string& file) {
     return eventually([&] { return fs::exists(folder_ + "/" + file); });

@@ -6,7 +6,7 @@ namespace assay {
 namespace {
 
 // As they lie on 127.0.0.1, where only ports tell them apart.
-Layout three_nodes() {
+Layout three_redis_nodes() {
   Layout layout;
   for (int i = 0; i < 3; ++i) {
     layout.nodes.push_back({.index = i,
@@ -33,7 +33,7 @@ std::string replica(const std::string& port, const std::string& link) {
 }
 
 std::string status(const std::string& text) {
-  const Layout layout = three_nodes();
+  const Layout layout = three_redis_nodes();
   const auto said = redis_status_of(layout, layout.nodes[1], text);
   return said ? said->to_json() : said.error().message;
 }
