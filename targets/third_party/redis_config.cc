@@ -50,10 +50,12 @@ std::string sentinel_id(const Layout& layout, const NodeInfo& node) {
   return text;
 }
 
-// Of both programs: this node's address is the only one that they use.
+// Of both programs: this node's address is the only one that they use. A title would be written
+// over their environment, and with it over the run's mark.
 std::string common(const NodeInfo& node, int port) {
   return "bind " + node.address + "\nbind-source-addr " + node.address + "\nport " +
-         std::to_string(port) + "\nprotected-mode no\ndaemonize no\npidfile \"\"\nlogfile \"\"\n" +
+         std::to_string(port) +
+         "\nprotected-mode no\ndaemonize no\nset-proc-title no\npidfile \"\"\nlogfile \"\"\n" +
          "dir " + quoted(node.folder + "/data") + "\n";
 }
 

@@ -85,7 +85,8 @@ TEST(RedisConfig, EachProgramUsesItsNodesAddressAndFolderAlone) {
       for (const std::string& line :
            {"bind " + node.address, "bind-source-addr " + node.address,
             std::string("dir \"/run/of \\\"us\\\"/n2/data\""), std::string("protected-mode no"),
-            std::string("daemonize no"), std::string("logfile \"\"")}) {
+            std::string("daemonize no"), std::string("set-proc-title no"),
+            std::string("logfile \"\"")}) {
         EXPECT_THAT(lines, Contains(line));
       }
     }
