@@ -59,8 +59,9 @@ TEST_F(RedisRun, IsConvictedWhereItFailsOver) {
 
 TEST_F(RedisRun, IsValidAtRest) {
   for (const char* net : {"private", "host"}) {
-    const Ended ended =
-        run({"--nemesis", "none", "--time-limit", "5s", "--seed", "1", "--net", net});
+    const Ended ended = run({"--nemesis", "none", "--time-limit", "5s", "--seed", "1", "--net", net,
+                             // A busy machine must not look like a dead one.
+                             "--set", "redis.down-after-ms=5000"});
     ASSERT_EQ(ended.code, 0) << net << ended.out << ended.err;
     EXPECT_GT(ended.json()["operations"].int_or("ok", 0), 500) << ended.out;
     for (const char* words : {"Ready to accept connections", "+monitor master assay"})
@@ -69,8 +70,8 @@ TEST_F(RedisRun, IsValidAtRest) {
 }
 
 TEST_F(RedisRun, WaitsForReplicasWhereAskedTo) {
-  const Ended ended =
-      run({"--nemesis", "none", "--time-limit", "3s", "--seed", "1", "--set", "redis.wait=2"});
+  const Ended ended = run({"--nemesis", "none", "--time-limit", "3s", "--seed", "1", "--set",
+                           "redis.wait=2", "--set", "redis.down-after-ms=5000"});
   ASSERT_EQ(ended.code, 0) << ended.out << ended.err;
 }
 

@@ -147,6 +147,7 @@ TEST(RedisOutcome, OfAnswers) {
       {cas(1, 2), nothing(), "info malformed"},
       {read(), number(1), "info malformed"},
       {read(), nonsense(), "info malformed"},
+      {read(), {.fate = Fate::kAnswered, .kind = Kind::kArray}, "info malformed"},
   };
   for (const auto& [op, reply, outcome] : cases)
     EXPECT_EQ(words(redis_completion_of(op, reply)), outcome) << op.f.text() << reply.text;
@@ -372,6 +373,18 @@ TEST_F(RedisClientTest, AQuestionThatIsNotAnsweredGivesUp) {
   ask();
   ASSERT_TRUE(loop_.run_until([&] { return errors.size() == 3; }));
   EXPECT_THAT(errors, ElementsAre("timeout", "reset", "refused"));
+}
+
+TEST_F(RedisClientTest, ArraysComeAsTheirTexts) {
+  serve({"*2\r\n*2\r\n$2\r\nip\r\n$1\r\nx\r\n*3\r\n$4\r\nport\r\n:7\r\n$1\r\n7\r\n"});
+  std::optional<RedisReply> said;
+  ask_redis(loop_, node_, {"SENTINEL", "REPLICAS"}, [&](const Result<RedisReply>& reply) {
+    ASSERT_TRUE(reply.ok());
+    said = *reply;
+  });
+  ASSERT_TRUE(loop_.run_until([&] { return said.has_value(); }));
+  EXPECT_EQ(said->kind, Kind::kArray);
+  EXPECT_THAT(said->items, ElementsAre("ip", "x", "port", "7"));
 }
 
 TEST_F(RedisClientTest, VirtualTimeHasNoSockets) {

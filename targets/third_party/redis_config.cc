@@ -6,7 +6,6 @@
 namespace assay {
 namespace {
 
-constexpr const char* kGroup = "assay";  // what the Sentinels call the servers that they watch
 constexpr int64_t kFirstDownAfterMs = 30'000;
 
 // Both guards are gone with the group when it is killed or asked to end. The pipe's other end is
@@ -80,7 +79,7 @@ repl-timeout 5
 }
 
 std::string sentinel_conf(const Layout& layout, const NodeInfo& node, const SentinelTimes& times) {
-  const std::string group = std::string(kGroup) + " ";
+  const std::string group = std::string(kRedisGroup) + " ";
   const NodeInfo& primary = layout.nodes.front();
   const size_t majority = layout.nodes.size() / 2 + 1;
   std::string text = common(node, node.peer_port);
@@ -105,7 +104,7 @@ std::string sentinel_conf(const Layout& layout, const NodeInfo& node, const Sent
 }
 
 std::vector<std::string> sentinel_down_after_command(const SentinelTimes& times) {
-  return {"SENTINEL", "SET", kGroup, "down-after-milliseconds",
+  return {"SENTINEL", "SET", kRedisGroup, "down-after-milliseconds",
           std::to_string(times.down_after_ms)};
 }
 

@@ -13,6 +13,8 @@
 
 namespace assay {
 
+inline constexpr const char* kRedisGroup = "assay";  // what Sentinels call the servers they watch
+
 struct SentinelTimes {
   int64_t down_after_ms = 0;
   int64_t failover_timeout_ms = 0;

@@ -49,6 +49,14 @@ std::string bytes_of(const RedisCommand& command) {
   return out;
 }
 
+void append_texts(const redisReply& array, std::vector<std::string>& texts) {
+  for (size_t i = 0; i < array.elements; ++i) {
+    const redisReply& element = *array.element[i];
+    if (element.type == REDIS_REPLY_ARRAY) append_texts(element, texts);
+    if (element.type == REDIS_REPLY_STRING) texts.emplace_back(element.str, element.len);
+  }
+}
+
 RedisReply reply_of(const redisReply& answer) {
   RedisReply reply{.fate = Fate::kAnswered};
   const auto text = [&] { return std::string(answer.str, answer.len); };
@@ -68,6 +76,10 @@ RedisReply reply_of(const redisReply& answer) {
     case REDIS_REPLY_INTEGER:
       reply.kind = Kind::kInteger;
       reply.integer = answer.integer;
+      break;
+    case REDIS_REPLY_ARRAY:
+      reply.kind = Kind::kArray;
+      append_texts(answer, reply.items);
       break;
     case REDIS_REPLY_NIL:
       reply.kind = Kind::kNull;

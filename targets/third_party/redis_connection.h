@@ -25,11 +25,12 @@ struct RedisReply {
     kNotSent,  // not one byte of the command has left: the server never saw it
     kLost,     // sent, at least in part, and then something broke: the server may have done it
   };
-  enum class Kind { kStatus, kString, kInteger, kNull, kError, kOther };
+  enum class Kind { kStatus, kString, kInteger, kNull, kError, kArray, kOther };
   Fate fate = Fate::kLost;
   Kind kind = Kind::kOther;  // kOther: nothing that our commands are answered with
   std::string text;          // of kStatus, kString and kError
   int64_t integer = 0;
+  std::vector<std::string> items;  // of kArray: its texts, those of arrays inside it in their place
   std::string error;  // of kNotSent and kLost: "connection refused", "connection closed", …
 };
 

@@ -7,9 +7,10 @@
 
 namespace assay {
 
-// Waits until the first node is the primary of all others, then tells the Sentinels the time after
-// which they give a node up; until then it is long (sentinel_conf), so that a server that starts
-// slowly costs no failover. An error names what did not come within ten seconds.
+// Waits until the first node is the primary of all others and each Sentinel has reached everybody:
+// a Sentinel that found a server not started yet tries again after a second, and counts the silence
+// from its own start. Then tells them the time after which they give a node up; until then it is
+// long (sentinel_conf). An error names what did not come within ten seconds.
 void form_redis_group(Loop& loop, const Layout& layout, const SentinelTimes& times,
                       Callback<void> done);
 

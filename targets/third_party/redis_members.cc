@@ -51,4 +51,25 @@ Result<Value> redis_status_of(const Layout& layout, const NodeInfo& node, std::s
                         {Symbol("leader"), leads ? node.name : primary_of(layout, fields)}});
 }
 
+SentinelView sentinel_view_of(const std::vector<std::string>& said) {
+  SentinelView view;
+  std::string instance;
+  bool connected = false;
+  for (size_t i = 0; i + 1 < said.size(); i += 2) {
+    const std::string& name = said[i];
+    const std::string& value = said[i + 1];
+    if (name == "ip") instance = value;
+    if (name == "port") instance += ":" + value;
+    if (name == "flags") connected = value.find("disconnected") == value.npos;
+    // How long one has been under way; 0: it was answered.
+    if (name != "last-ping-sent") continue;
+    if (connected && value == "0") {
+      ++view.reached;
+    } else {
+      view.unreached = instance;
+    }
+  }
+  return view;
+}
+
 }  // namespace assay

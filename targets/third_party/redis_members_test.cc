@@ -55,5 +55,44 @@ TEST(RedisStatus, IsNoneWhileItLoadsAndOfWhatIsNoAnswer) {
     EXPECT_EQ(status(text), "no answer to INFO") << text;
 }
 
+std::vector<std::string> instance(const std::string& port, const std::string& flags,
+                                  const std::string& under_way) {
+  return {"name",
+          "x",
+          "ip",
+          "127.0.0.1",
+          "port",
+          port,
+          "flags",
+          flags,
+          "last-ping-sent",
+          under_way,
+          "last-ok-ping-reply",
+          "12"};
+}
+
+TEST(SentinelView, IsWhoHasAnswered) {
+  const struct {
+    std::vector<std::vector<std::string>> said;
+    int reached;
+    const char* unreached;
+  } cases[] = {
+      {{}, 0, ""},
+      {{instance("1", "master", "0")}, 1, ""},
+      {{instance("1", "slave", "0"), instance("2", "slave", "0")}, 2, ""},
+      {{instance("1", "slave", "0"), instance("2", "slave", "7")}, 1, "127.0.0.1:2"},
+      {{instance("1", "s_down,slave,disconnected", "0"), instance("2", "slave", "0")},
+       1,
+       "127.0.0.1:1"},
+  };
+  for (const auto& [said, reached, unreached] : cases) {
+    std::vector<std::string> all;
+    for (const auto& one : said) all.insert(all.end(), one.begin(), one.end());
+    const SentinelView view = sentinel_view_of(all);
+    EXPECT_EQ(view.reached, reached);
+    EXPECT_EQ(view.unreached, unreached);
+  }
+}
+
 }  // namespace
 }  // namespace assay
