@@ -6,7 +6,8 @@
 //             nodes of that majority: who asks a node that is cut off may wait for ever
 //   before    operations before the first fault, and none ok: blocked
 //   heal      operations after the last heal, and none ok: blocked
-//   final     a node whose final operations are not ok, tried for 5 s: blocked
+//   final     a node whose final operations are not ok, tried for 5 s: blocked. One that says that
+//             another leads (error class "not-leader") has answered, if there is one that is ok
 //
 // Where the host itself stalled for longer than the store's least election time-out, what would be
 // blocked is unknown. Progress that was seen is never degraded.
@@ -23,6 +24,7 @@
 namespace assay {
 namespace {
 
+const Symbol kNotLeader{"not-leader"};
 constexpr Nanos kFinalSpan = seconds(5);
 constexpr Nanos kLeadMin = seconds(1);  // a shorter time before the first fault proves nothing
 
@@ -198,6 +200,7 @@ class Progression {
   void judge_final() {
     struct Asked {
       int64_t ok = 0;
+      bool turned_away = false;  // by its last answer
       Nanos since = kNever;
     };
     std::map<std::string, Asked> nodes;
@@ -206,15 +209,17 @@ class Progression {
       if (phase_of(operation) != "final") continue;
       Asked& asked = nodes[std::string(operation.node().text())];
       asked.ok += operation.type() == OpType::kOk;
+      asked.turned_away =
+          operation.type() == OpType::kFail && operation.error_class() == kNotLeader;
       asked.since = std::min(asked.since, operation.invoke_time());
     }
     if (nodes.empty()) return;
     std::vector<std::string> silent;
     Nanos since = kNever;
     int64_t ok = 0;
+    for (const auto& [name, asked] : nodes) ok += asked.ok;
     for (const auto& [name, asked] : nodes) {
-      ok += asked.ok;
-      if (asked.ok > 0) continue;
+      if (asked.ok > 0 || (asked.turned_away && ok > 0)) continue;
       silent.push_back(name.empty() ? "the store" : name);
       since = std::min(since, asked.since);
     }

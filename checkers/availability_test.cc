@@ -166,6 +166,19 @@ TEST(Availability, ANodeThatDoesNotAnswerInTheEndBlocks) {
   EXPECT_EQ(verdict.reason, "n3 did not answer within 5 s after the recovery");
 }
 
+TEST(Availability, ANodeThatSaysThatAnotherOneLeadsHasAnswered) {
+  const auto ending = [](const char* n1, const char* error) {
+    Script script;
+    script.load(100, 100, 60, kNodes)
+        .op(8000, 8001, "read", "n1", n1, "phase=final")
+        .op(8000, 8001, "read", "n2", "ok", "phase=final")
+        .op(8000, 8001, "read", "n3", "fail", std::string("phase=final error=") + error);
+    return judge(script).word();
+  };
+  EXPECT_EQ(ending("ok", "not-leader"), Word::kValid);
+  EXPECT_EQ(ending("ok", "unavailable"), Word::kBlocked);
+}
+
 TEST(Availability, IsNotAskedWhereNobodySaysWhichNodesThereAre) {
   EXPECT_FALSE(availability_checker().applies(history_of("0 invoke read k\n0 ok read k 1\n")));
 }

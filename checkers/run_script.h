@@ -18,18 +18,19 @@ struct Line {
 // Lines in any order; joined by time.
 class Script {
  public:
-  // An operation of one process each, so that they may overlap.
+  // An operation of one process each, so that they may overlap. What is said more belongs to the
+  // invocation where it begins with a phase or a guard, up to an error; else to the completion.
   Script& op(int64_t from, int64_t to, const std::string& f, const std::string& node,
              const std::string& type = "ok", const std::string& more = "") {
     const std::string process = std::to_string(next_process_++);
     const std::string value = f == "cas" ? " k [1,1] " : f == "write" ? " k 1 " : " k ";
     const std::string result = f == "read" ? " k 1 " : value;
-    const bool final = more.find("phase=") != std::string::npos;
+    const bool asked = more.find("phase=") != more.npos || more.find("expected=") != more.npos;
+    const size_t split = asked ? std::min(more.find("error="), more.size()) : 0;
     lines_.push_back(
-        {from, process + " invoke " + f + value + "@" + node + " " +
-                   (final || more.find("expected=") != std::string::npos ? more : "")});
-    lines_.push_back({to, process + " " + type + " " + f + result + "@" + node + " " +
-                              (final || more.find("expected=") != std::string::npos ? "" : more)});
+        {from, process + " invoke " + f + value + "@" + node + " " + more.substr(0, split)});
+    lines_.push_back(
+        {to, process + " " + type + " " + f + result + "@" + node + " " + more.substr(split)});
     return *this;
   }
   // `count` operations, one every `every` ms from a time on, round robin over kinds.

@@ -4,12 +4,14 @@
 #include "targets/target.h"
 #include "targets/third_party/etcd.h"
 #include "targets/third_party/etcd_endpoints.h"
+#include "targets/third_party/redis.h"
 
 // One line per target, in the order in which they are shown.
 #define ASSAY_TARGETS(X)   \
   X(raft_target)           \
   X(etcd_target)           \
   X(etcd_endpoints_target) \
+  X(redis_target)          \
   X(memory_target)
 
 namespace assay {

@@ -303,6 +303,21 @@ TEST(FinalReads, GoOnForFiveSecondsWhereANodeRefusesWithoutFloodingIt) {
   EXPECT_THAT(refused, AllOf(::testing::Ge(30), ::testing::Le(51)));
 }
 
+TEST(FinalReads, EndSoonWhereANodeKeepsSayingThatAnotherOneLeads) {
+  auto run = started("register", small(1));
+  const auto simulated = final_reads(*run, 8, 500, [&](const Op& op, Worker w) {
+    if (node_of_worker(w, 4, 3) == 0) return complete(op, OpType::kOk);
+    return complete(op, OpType::kFail, {Symbol("not-leader"), "another leads", {}, {}});
+  });
+  EXPECT_TRUE(simulated.done);
+  EXPECT_LT(simulated.end, seconds(3));
+  std::map<Worker, int> away;
+  for (const SimulatedEvent& event : simulated.events)
+    away[event.worker] += event.op.type == OpType::kFail;
+  for (const auto& [worker, times] : away)
+    EXPECT_EQ(times, node_of_worker(worker, 4, 3) == 0 ? 0 : 10) << worker;
+}
+
 TEST(FinalReads, CoverAllNodesWhereGroupsAreSmallerThanTheCluster) {
   WorkloadOptions options = small(1);
   options.group_size = 2;

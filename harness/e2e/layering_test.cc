@@ -57,7 +57,8 @@ const std::vector<Rule>& libraries() {
       {"boost/process/", {"targets/node/local_node", "targets/asio/"}},
       {"boost/asio",
        {"harness/run/real_loop", "targets/node/", "targets/kv/http/", "targets/raft/server/",
-        "targets/asio/", "targets/exec/"}},
+        "targets/asio/", "targets/exec/", "targets/third_party/redis_"}},
+      {"hiredis/", {"targets/third_party/redis_connection"}},
       {"boost/beast", {"targets/kv/http/", "targets/raft/server/", "targets/asio/"}},
       {"CLI/", {"harness/cli/"}},
   };

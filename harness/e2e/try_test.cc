@@ -66,6 +66,13 @@ TEST_F(Try, EtcdConforms) {
   EXPECT_EQ(ended.code, 0) << ended.out << ended.err;
 }
 
+TEST_F(Try, RedisConforms) {
+  SKIP_WITHOUT("redis-server", "redis-server");
+  SKIP_WITHOUT("redis-sentinel", "redis-sentinel");
+  const Ended ended = try_target("redis");
+  EXPECT_EQ(ended.code, 0) << ended.out << ended.err;
+}
+
 TEST_F(Try, AGoodClientProgramConforms) {
   SKIP_WITHOUT("etcd", "etcd-server");
   SKIP_WITHOUT("python3", "python3");

@@ -13,7 +13,10 @@ struct Observer::Watched {
   NodeInfo info;
   bool asked = false;
   Value status;
+  Nanos led_since{};  // of one whose status says that it leads
 };
+
+static bool leads(const Value& status) { return status["role"] == Value("leader"); }
 
 namespace {
 
@@ -72,7 +75,9 @@ void Observer::sampled(int index, Result<Value> status) {
   Watched& node = nodes_[index];
   node.asked = false;
   if (!running_) return;
+  const bool led = leads(node.status);
   node.status = status ? *status : Value();
+  if (leads(node.status) && !led) node.led_since = loop_.now();
   const Value line = status ? *status : object({{"role", "down"}, {"why", status.error().message}});
   recorder_.observe(f::status, with_node(node.info.name, line));
   // A watcher may add further ones: those start with the next sample.
@@ -87,12 +92,13 @@ void Observer::watch(std::function<bool()> fn) { watchers_.push_back(std::move(f
 
 int Observer::leader() const {
   int leader = -1;
-  int64_t term = -1;
+  std::pair<int64_t, Nanos> latest{-1, Nanos{}};
   for (const Watched& node : nodes_) {
-    if (node.status["role"] == Value("leader") && node.status.int_or("term", 0) > term) {
-      leader = node.info.index;
-      term = node.status.int_or("term", 0);
-    }
+    if (!leads(node.status)) continue;
+    const std::pair mine{node.status.int_or("term", 0), node.led_since};
+    if (leader >= 0 && mine <= latest) continue;
+    leader = node.info.index;
+    latest = mine;
   }
   return leader;
 }

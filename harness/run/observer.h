@@ -23,7 +23,8 @@ class Observer {
   void start(Nanos interval);
   void stop();
 
-  // The node that most recently reported itself leader of the highest term; -1: none does.
+  // Of the nodes that report themselves leader the one of the highest term; where they say no term,
+  // the one that began to last. -1: none does.
   int leader() const;
   // The last status of a node as its target gave it; null when it did not answer.
   const Value& status(int node) const;

@@ -4,18 +4,14 @@
 
 #include <algorithm>
 #include <charconv>
-#include <cstdlib>
-#include <filesystem>
-#include <sstream>
 
 #include "checkers/history/rng.h"
 #include "targets/kv/http/kv_client.h"
 #include "targets/third_party/etcd_members.h"
+#include "targets/third_party/look_up.h"
 
 namespace assay {
 namespace {
-
-namespace fs = std::filesystem;
 
 constexpr const char* kDrawn = "drawn";
 constexpr const char* kCompactionOff = "off";
@@ -46,22 +42,6 @@ constexpr std::pair<std::string_view, std::string_view> kFindings[] = {
     {"hash mismatch", "corruption"},
     {R"("level":"fatal")", "fatal"},
 };
-
-// Where the shell would find it; empty: nowhere.
-std::string look_up(const std::string& program) {
-  const auto runs = [](const fs::path& path) {
-    return fs::is_regular_file(path) && ::access(path.c_str(), X_OK) == 0;
-  };
-  if (program.find('/') != std::string::npos)
-    return runs(program) ? fs::absolute(program).string() : "";
-  const char* path = std::getenv("PATH");
-  std::stringstream folders(path == nullptr ? "" : path);
-  for (std::string folder; std::getline(folders, folder, ':');) {
-    if (!folder.empty() && runs(fs::path(folder) / program))
-      return (fs::path(folder) / program).string();
-  }
-  return "";
-}
 
 class EtcdTarget : public Target {
  public:
