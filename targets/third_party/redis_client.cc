@@ -109,7 +109,8 @@ class RedisClient : public Client {
                      [this, op, done = std::move(done)](const RedisReply& reply) {
                        Op completion = redis_completion_of(op, reply);
                        const bool changed = completion.type == OpType::kOk && op.f != f::read;
-                       changed&& options_.wait > 0 ? wait(op, done) : done(std::move(completion));
+                       if (changed && options_.wait > 0) return wait(op, done);
+                       done(std::move(completion));
                      });
   }
 
