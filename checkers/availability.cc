@@ -214,6 +214,9 @@ class Progression {
       asked.since = std::min(asked.since, operation.invoke_time());
     }
     if (nodes.empty()) return;
+    const bool healed = std::all_of(faults_.begin(), faults_.end(), [](const FaultInterval& fault) {
+      return fault.healed_at != kNever || !fault.installed;
+    });
     std::vector<std::string> silent;
     Nanos since = kNever;
     int64_t ok = 0;
@@ -227,8 +230,10 @@ class Progression {
     if (silent.empty()) {
       return seen("final operations ok on " + counted(nodes.size(), "node", "nodes"));
     }
-    lacking(listed(silent) + " did not answer within 5 s after the recovery", since,
-            since + kFinalSpan, at_the_end());
+    // Who is still under a fault owes nothing; who is not cannot be told apart from it.
+    lacking(listed(silent) + " did not answer within 5 s after the recovery" +
+                (healed ? "" : "; a fault was not seen to have ended"),
+            since, since + kFinalSpan, healed ? at_the_end() : Progress::kUnknown);
   }
   // What a run owes at its end is not owed by one that was cut short.
   Progress at_the_end() const {

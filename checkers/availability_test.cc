@@ -117,6 +117,23 @@ TEST(Availability, ProgressThatWasSeenIsNotDegradedByAStall) {
   EXPECT_THAT(verdict.reason, HasSubstr("host stalled 2.3 s at 7.7 s"));  // but it is told
 }
 
+// It may be the fault that keeps the node from answering.
+TEST(Availability, UnderAFaultThatNeverEndedASilentNodeIsUnknown) {
+  const auto ending = [](const char* end) {
+    Script script;
+    script.load(100, 100, 50, kNodes)
+        .fault("full", 6000, 7000, R"({"victims":["n2"],"installed":true,"bit":true})", end)
+        .observe(8'000, "phase", R"({"phase":"final"})")
+        .op(8'100, 8'200, "read", "n1", "ok", "phase=final")
+        .op(8'300, 9'300, "read", "n2", "info", "phase=final")
+        .op(8'400, 8'500, "read", "n3", "ok", "phase=final")
+        .observe(14'000, "phase", R"({"phase":"end"})");
+    return judge(script).word();
+  };
+  EXPECT_EQ(ending(R"({"healed":true})"), Word::kBlocked);
+  EXPECT_EQ(ending(R"({"healed":false})"), Word::kUnknown);
+}
+
 TEST(Availability, ANodeThatWasNotAskedToTheEndDoesNotBlock) {
   Script script;
   script.load(100, 100, 50, kNodes)

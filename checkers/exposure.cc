@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 #include <optional>
+#include <utility>
 
 #include "checkers/facts.h"
 #include "checkers/history/vocabulary.h"
@@ -42,12 +43,17 @@ struct Elections {
   std::vector<Deposed> deposed;
 };
 
+// Without terms, a node takes over when it begins to lead: an old leader that goes on saying so
+// does not.
 Elections elections_of(const History& history) {
   Elections elections;
   std::optional<StatusSample> leader;
+  std::map<Symbol, bool> leads;
   for (const StatusSample& sample : status_samples(history)) {
+    const bool led = std::exchange(leads[sample.node], sample.role == "leader");
     if (sample.role != "leader") continue;
-    if (leader && sample.term <= leader->term) continue;
+    const bool goes_on = sample.term < 0 && (led || (leader && leader->node == sample.node));
+    if (leader && (goes_on || (sample.term >= 0 && sample.term <= leader->term))) continue;
     if (leader) {
       elections.changes.push_back(sample.time);
       if (leader->node != sample.node) elections.deposed.push_back({leader->node, sample.time});

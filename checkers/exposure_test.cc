@@ -47,6 +47,20 @@ TEST(Exposure, CountsWhatCouldHaveGoneWrong) {
                             "2 reads were served by nodes that had lost leadership")));
 }
 
+// n1 goes on saying that it leads.
+TEST(Exposure, WithoutTermsAnElectionIsANodeThatBeginsToLead) {
+  Script script;
+  const auto leads = [&](int64_t at, const char* node) {
+    script.observe(at, "status", std::string(R"({"role":"leader","node":")") + node + "\"}");
+  };
+  for (int64_t at : {1000, 2000, 3000, 4000, 5000}) leads(at, "n1");
+  for (int64_t at : {3100, 4100, 5100}) leads(at, "n2");
+  script.op(4200, 4201, "read", "n1").op(4300, 4301, "read", "n2");
+  const Verdict verdict = judge(script);
+  EXPECT_THAT(verdict.counts, Contains(Pair("leader changes", 1)));
+  EXPECT_THAT(verdict.counts, Contains(Pair("reads on deposed leaders", 1)));
+}
+
 TEST(Exposure, ReadsThatMayBeStaleAreNoChanceToCatchAnything) {
   Script script;
   script

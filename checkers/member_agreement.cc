@@ -217,8 +217,9 @@ class MemberAgreement : public Checker {
     if (verdict.reason.empty() && !verdict.children.empty()) {
       verdict.reason = verdict.children.front().reason;
     } else if (verdict.children.empty()) {
-      verdict.safety = Safety::kVacuous;
-      verdict.reason = "no member reported a chain hash or a leader";
+      // What they say is not of the kind that members could disagree in.
+      verdict.reason = "nothing to compare: members reported neither hashes nor terms";
+      verdict.facts.emplace_back(fact::kNotTested, "one leader per term: they report no terms");
     }
     return verdict;
   }

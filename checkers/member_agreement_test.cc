@@ -94,6 +94,16 @@ TEST(MemberAgreement, NothingComparedIsVacuous) {
   EXPECT_EQ(judge("0 invoke read k\n0 ok read k 1\n").word(), Word::kVacuous);
 }
 
+// A leader without terms, and no fault after which they must become one.
+TEST(MemberAgreement, WhereNothingCouldDisagreeNothingIsMissing) {
+  const Verdict verdict = judge(
+      R"(observer info status {"node":"n1","role":"leader","leader":"n1","applied":7} time=1s
+observer info status {"node":"n2","role":"follower","leader":"n1","applied":7} time=1s
+)");
+  EXPECT_EQ(verdict.word(), Word::kValid) << verdict.reason;
+  EXPECT_THAT(verdict.facts, Contains(Pair("not tested", HasSubstr("one leader per term"))));
+}
+
 TEST(MemberAgreement, TargetsWithoutChainsSayThatTheyWereNotCompared) {
   const Verdict verdict =
       judge("observer info status {\"node\":\"n1\",\"role\":\"leader\",\"term\":4} time=1s\n");

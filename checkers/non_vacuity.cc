@@ -156,12 +156,19 @@ class Audit {
     };
     if (installed < bitten_needed) {
       miss(kind + ": installed " + of(installed) +
-               (started > installed ? ", " + std::to_string(started) + " tried" : ""),
+               (started > installed ? ", " + std::to_string(started) + " tried" : "") +
+               because(kind, true),
            longer);
       return;
     }
-    if (bit < bitten_needed) return miss(kind + ": observed to bite " + of(bit), deeper);
+    if (bit < bitten_needed)
+      return miss(kind + ": observed to bite " + of(bit) + because(kind, true), deeper);
     if (healed < bitten_needed) return miss(kind + ": healed " + of(healed), longer);
+    if (healed < installed && ended_early(history_).empty()) {
+      return miss(kind + ": " + std::to_string(installed - healed) + " of " +
+                      std::to_string(installed) + " never healed" + because(kind, false),
+                  "see `assay try` for a store's own faults; else the agents' logs");
+    }
     const bool own = is_own_fault(header_, kind);
     if (felt < bitten_needed && !own) {
       return miss(kind + ": no operation and no sample went differently because of it", deeper);
@@ -178,6 +185,15 @@ class Audit {
     }
   }
 
+  // What was seen of the last one of a kind that did not bite, or was not healed: "; n1: …".
+  std::string because(const std::string& kind, bool of_bite) const {
+    std::string evidence;
+    for (const FaultInterval& fault : faults_) {
+      const bool failed = of_bite ? !fault.installed || !fault.bit : !fault.healed;
+      if (fault.kind == kind && failed && !fault.evidence.empty()) evidence = fault.evidence;
+    }
+    return evidence.empty() ? "" : " (" + evidence + ")";
+  }
   Effect effect_of(const FaultInterval& fault) const {
     Effect effect;
     const std::vector<Symbol> members =
@@ -192,8 +208,8 @@ class Audit {
       const Nanos invoked = operation.invoke_time();
       if (invoked > after_end) break;
       const bool open = operation.return_position() == kOpen;
-      const bool meets = invoked <= fault.healed_at &&
-                         (open || operation.return_time() >= fault.begin);
+      const bool meets =
+          invoked <= fault.healed_at && (open || operation.return_time() >= fault.begin);
       effect.felt |= meets && is_refusal(operation);
       if (operation.type() != OpType::kOk) continue;
       const Nanos returned = operation.return_time();

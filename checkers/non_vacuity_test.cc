@@ -150,6 +150,19 @@ TEST(NonVacuity, ProgressIsNeededAfterAHealWhereAMajorityStood) {
               Not(Contains(HasSubstr("within 5 s after a heal"))));
 }
 
+TEST(NonVacuity, OneFaultThatWasNeverHealedIsMissedThoughOthersWere) {
+  Script script;
+  script.load(100, 40, 100, kNodes)
+      .fault("kill", 5000, 6000, std::string(kKilled))
+      .op(5200, 5300, "read", "n3", "fail", "error=refused")
+      .load(5100, 40, 100, kMajority)
+      .fault("kill", 9500, 10'000, std::string(kKilled),
+             R"({"healed":false,"error":"no such file"})")
+      .load(10'100, 40, 100, kNodes);
+  EXPECT_THAT(missing(judge(script, header())),
+              Contains("kill: 1 of 2 never healed (no such file)"));
+}
+
 // What it does to operations is the store's matter; that it bit is not.
 TEST(NonVacuity, AFaultOfTheStoresOwnNeedNotBeFelt) {
   const std::string own =

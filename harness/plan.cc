@@ -199,7 +199,7 @@ Result<void> plan_nodes(Plan& plan) {
   for (int i = 0; i < *plan.spec.nodes; ++i) {
     plan.layout.nodes.push_back({.index = i, .name = "n" + std::to_string(i + 1)});
   }
-  return {};
+  return plan.target->fits(*plan.spec.nodes);
 }
 
 // The reads are not among it: the checker that leaves them out says so, with their number.
@@ -210,6 +210,7 @@ void note_what_is_not_claimed(Plan& plan) {
         "guarded writes are not claimed: workloads that need them are not run");
   if (plan.starts_nodes && claims.durable != "sync")
     plan.not_claimed.push_back("acknowledged writes are not claimed to survive power loss");
+  if (claims.watch) plan.not_tested.push_back("watches: no workload asks for them yet");
 }
 
 void note_what_is_not_tested(Plan& plan) {

@@ -9,12 +9,12 @@
 namespace assay {
 namespace {
 
-constexpr Nanos kPoll = milliseconds(50);  // between two questions whether a daemon answers
-constexpr Nanos kGrace = seconds(2);       // of a daemon that is asked to end
-constexpr Nanos kPatience = seconds(2);    // for a rule to drop its first packet
-constexpr Nanos kOwnBegins = seconds(5);   // until a fault of the store's own is in force
-constexpr Nanos kOwnEnds = seconds(10);    // until it is not any more
-constexpr Nanos kOwnAtClose = seconds(1);  // the same, at the end of the run; the agent tries again
+constexpr Nanos kPoll = milliseconds(50);    // between two questions whether a daemon answers
+constexpr Nanos kGrace = seconds(2);         // of a daemon that is asked to end
+constexpr Nanos kPatience = seconds(2);      // for a rule to drop its first packet
+constexpr Nanos kOwnBegins = seconds(5);     // until a fault of the store's own is in force
+constexpr Nanos kOwnEnds = seconds(10);      // until it is not any more, once its daemon is ready
+constexpr Nanos kHurriedGrace = seconds(1);  // kGrace where somebody waits for the end
 
 std::string describe(const ProcessEnd& end) {
   return end.signal ? "signal " + std::to_string(end.signal) : "code " + std::to_string(end.code);
@@ -37,6 +37,7 @@ struct NodeCluster::State : std::enable_shared_from_this<NodeCluster::State> {
     bool paused = false;
     bool prepared = false;
     std::set<std::string> own_faults;  // that were begun, and not yet seen to have ended
+    bool fell = false;                 // ended by itself under one of them
   };
 
   Loop& loop;
@@ -54,8 +55,11 @@ struct NodeCluster::State : std::enable_shared_from_this<NodeCluster::State> {
     events.on_exit = [weak, node](const std::string&, int, ProcessEnd end, bool asked) {
       const auto state = weak.lock();
       if (!state) return;
-      state->members[node].running = state->members[node].paused = false;
-      state->options.hooks.exited(node, end.code, end.signal, asked || state->closing);
+      Member& member = state->members[node];
+      member.running = member.paused = false;
+      const bool own = !member.own_faults.empty();
+      member.fell |= own && !asked;
+      state->options.hooks.exited(node, end.code, end.signal, asked || own || state->closing);
     };
     events.on_lost = [weak, node](const Error& why) {
       const auto state = weak.lock();
@@ -86,6 +90,7 @@ struct NodeCluster::State : std::enable_shared_from_this<NodeCluster::State> {
         *spec, [self = shared_from_this(), node, done = std::move(done)](Result<int> pid) {
           if (!pid) return done(environment_error(self->name(node) + ": " + pid.error().message));
           self->members[node].running = true;
+          self->members[node].fell = false;
           self->options.hooks.started(node);
           self->await_answer(node, self->loop.now() + self->options.ready_within, done);
         });
@@ -235,32 +240,63 @@ struct NodeCluster::State : std::enable_shared_from_this<NodeCluster::State> {
                            name(node) + (member.running ? " stands still" : " is not running")});
     }
     const FaultCommands commands = target.fault_commands(kind, layout, layout.nodes[node]);
-    if (commands.end) member.own_faults.insert(kind);
+    member.own_faults.insert(kind);
     begin_own_fault(loop, *member.hand, kind, commands, kOwnBegins,
                     [self = shared_from_this(), done = std::move(done)](auto seen) { done(seen); });
   }
 
-  void end_own(const std::string& kind, int node, Nanos patience, Callback<Effect> done) {
+  void end_own(const std::string& kind, int node, Callback<Effect> done) {
     Member& member = members[node];
     if (!member.own_faults.contains(kind)) return answer(std::move(done), Effect{true, false, ""});
     end_own_fault(loop, *member.hand, kind, target.fault_commands(kind, layout, layout.nodes[node]),
-                  patience,
+                  options.ready_within + kOwnEnds,
                   [self = shared_from_this(), kind, node, done = std::move(done)](auto seen) {
-                    if (seen && seen->installed) self->members[node].own_faults.erase(kind);
-                    done(seen);
+                    if (!seen || !seen->installed) return done(seen);
+                    self->members[node].own_faults.erase(kind);
+                    self->pick_up(node, *seen, done);
                   });
   }
 
-  // What is left of a run's own faults on a node.
-  void end_all_own(int node, std::function<void()> done) {
-    const std::set<std::string> kinds = members[node].own_faults;
-    if (kinds.empty()) return done();
-    const auto left = std::make_shared<size_t>(kinds.size());
-    for (const std::string& kind : kinds) {
-      end_own(kind, node, kOwnAtClose, [left, done](const Result<Effect>&) {
-        if (--*left == 0) done();
+  // A daemon that fell under faults of its own is started again once they have all ended.
+  void pick_up(int node, Effect effect, const Callback<Effect>& done) {
+    Member& member = members[node];
+    if (!member.fell || member.running || !member.own_faults.empty() || closing)
+      return done(std::move(effect));
+    start(node, [effect, done](const Result<Effect>& started) {
+      if (!started || !started->bit) return done(started);
+      Effect both = effect;
+      both.evidence += (both.evidence.empty() ? "" : "; ") + started->evidence + " again";
+      done(std::move(both));
+    });
+  }
+
+  // Ends its own faults, asks how it is, lets its daemon end in an orderly way, and ends the agent.
+  void see_off(int node, bool hurried, const std::function<void()>& done) {
+    Node& hand = *members[node].hand;
+    const auto end = [&hand, done](const auto&) { hand.close([done](const auto&) { done(); }); };
+    const auto stop = [self = shared_from_this(), node, hurried, end] {
+      Member& member = self->members[node];
+      // A paused one cannot hear it.
+      if (!member.running || member.paused) return end(0);
+      const Nanos grace = hurried ? kHurriedGrace : kGrace;
+      const auto farewells = hurried
+                                 ? std::vector<CommandSpec>{}
+                                 : self->target.farewells(self->layout, self->layout.nodes[node]);
+      self->run(node, farewells, [self, &member, grace, end](const Result<void>&) {
+        member.running ? member.hand->stop(member.daemon, grace, end) : end(0);
       });
-    }
+    };
+    const auto diagnosed = [self = shared_from_this(), node, hurried, stop] {
+      hurried ? stop() : self->diagnose(node, stop);
+    };
+    if (members[node].own_faults.empty()) return diagnosed();
+    hand.undo([self = shared_from_this(), node, diagnosed](const Result<void>& undone) {
+      // Without its daemon it may be out of reach; then it ends with the node.
+      if (!undone && self->members[node].running)
+        self->options.hooks.lost(
+            environment_error(self->name(node) + ": " + undone.error().message));
+      diagnosed();
+    });
   }
 
   void diagnose(int node, std::function<void()> done) {
@@ -309,29 +345,17 @@ void NodeCluster::set_up(Callback<void> done) {
   }
 }
 
-void NodeCluster::close(std::function<void()> done) {
+void NodeCluster::close(bool hurried, std::function<void()> done) {
   state_->closing = true;
   const auto left = std::make_shared<size_t>(state_->members.size());
-  for (auto& member : state_->members) {
-    const auto end = [state = state_, &member, left, done](const auto&) {
-      member.hand->close([left, done](Result<void>) {
-        if (--*left == 0) done();
-      });
-    };
-    // A store that is asked to end says so in its log; a paused one cannot hear it.
-    if (!member.running || member.paused) {
-      end(0);
-      continue;
-    }
-    const int node = static_cast<int>(&member - state_->members.data());
-    state_->end_all_own(node, [state = state_, node, &member, end] {
-      state->diagnose(node, [state, node, &member, end] {
-        state->run(node, state->target.farewells(state->layout, state->layout.nodes[node]),
-                   [&member, end](const Result<void>&) {
-                     member.running ? member.hand->stop(member.daemon, kGrace, end) : end(0);
-                   });
-      });
-    });
+  for (const NodeInfo& node : state_->layout.nodes) {
+    // Who is cut off may not hear what undoes a fault: so the links come first.
+    state_->members[node.index].hand->heal(
+        [state = state_, node = node.index, hurried, left, done](const auto&) {
+          state->see_off(node, hurried, [left, done] {
+            if (--*left == 0) done();
+          });
+        });
   }
 }
 
@@ -355,7 +379,7 @@ void NodeCluster::begin_own(const std::string& kind, int node, Callback<Effect> 
   state_->begin_own(kind, node, std::move(done));
 }
 void NodeCluster::end_own(const std::string& kind, int node, Callback<Effect> done) {
-  state_->end_own(kind, node, kOwnEnds, std::move(done));
+  state_->end_own(kind, node, std::move(done));
 }
 
 }  // namespace assay

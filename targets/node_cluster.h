@@ -35,8 +35,9 @@ class NodeCluster : public Cluster {
 
   // Starts the daemon on every node, and is done when every one answers its status.
   void set_up(Callback<void> done);
-  // Stops every daemon, heals, and ends the agents. Once.
-  void close(std::function<void()> done);
+  // Heals, stops every daemon, and ends the agents. Once. Hurried: within a few seconds, because
+  // somebody waits for it: no diagnosis, and little grace.
+  void close(bool hurried, std::function<void()> done);
 
   const std::vector<NodeInfo>& nodes() const override;
   Powers powers() const override;

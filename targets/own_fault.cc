@@ -7,6 +7,7 @@ namespace assay {
 namespace {
 
 constexpr Nanos kPause = milliseconds(200);  // between two tries
+constexpr int kNotInForce = 1;               // exit code of `verify`
 
 // The last line that a command printed.
 std::string last_words(const CommandOutput& ran) {
@@ -54,11 +55,11 @@ class Attempt : public std::enable_shared_from_this<Attempt> {
     done_(environment_error(hand_.name() + ": " + kind_ + ": " + error.message));
   }
 
-  // `why` is empty where it exited 0.
+  // `why` is empty where it exited 0. One that cannot be run ends the attempt.
   void run(const CommandSpec& command, Next next) {
     hand_.run(command, [self = shared_from_this(), next,
                         program = command.argv[0]](const Result<CommandOutput>& ran) {
-      if (!ran) return self->fail(ran.error());
+      if (!ran) return self->conclude(ran.error().message);
       next(*self, *ran, complaint(program, *ran));
     });
   }
@@ -99,9 +100,9 @@ class Attempt : public std::enable_shared_from_this<Attempt> {
   }
   void verify_ended() {
     run(commands_.verify, [](Attempt& self, const CommandOutput& ran, const std::string& why) {
-      const bool ended = !why.empty() && !ran.timed_out && ran.end.signal == 0;
+      const bool ended = !ran.timed_out && ran.end.signal == 0 && ran.end.code == kNotInForce;
       if (!ended && !self.is_late()) return self.later(&Attempt::run_end);
-      if (!ended) return self.conclude("still in force");
+      if (!ended) return self.conclude(why.empty() ? "still in force" : "who knows? " + why);
       self.effect_.installed = true;
       self.hand_.forget(self.kind_, [self = self.shared_from_this()](const Result<void>& forgot) {
         forgot ? self->done_(self->effect_) : self->fail(forgot.error());

@@ -17,9 +17,9 @@ namespace assay {
 void begin_own_fault(Loop& loop, Node& hand, const std::string& kind, const FaultCommands& commands,
                      Nanos patience, Callback<Effect> done);
 
-// installed: `end` exited 0 and `verify` did not afterwards; both are tried again until
-// `patience` is over, because the daemon may be down or standing still meanwhile. bit: it was in
-// force until now. Without an `end` there is nothing to do.
+// installed: `end` exited 0 and `verify` 1 afterwards; both are tried again until `patience` is
+// over, because the daemon may be down or standing still meanwhile. bit: it was in force until now.
+// Without an `end` there is nothing to do.
 void end_own_fault(Loop& loop, Node& hand, const std::string& kind, const FaultCommands& commands,
                    Nanos patience, Callback<Effect> done);
 

@@ -42,6 +42,7 @@ class FakeNode : public Node {
     log.push_back("forget " + name);
     answer<void>(done, {});
   }
+  void undo(Done<void> done) override { answer<void>(done, {}); }
 
   const std::string& name() const override { return name_; }
   const std::string& address() const override { return name_; }
@@ -160,6 +161,13 @@ TEST_F(OwnFaultCommands, OneThatStaysIsNotHealedAndStaysPromised) {
   EXPECT_THAT(node.log, testing::Not(testing::Contains("forget compact")));
 }
 
+TEST_F(OwnFaultCommands, OneOfWhichNobodyKnowsIsNotHealed) {
+  node.exits["verify"] = {7};
+  const auto effect = end();
+  EXPECT_FALSE(effect->installed);
+  EXPECT_EQ(effect->evidence, "n1: who knows? verify exited with 7: verify says");
+}
+
 TEST_F(OwnFaultCommands, OneThatWasGoneBeforeItsEndDidNotLast) {
   node.exits["verify"] = {1};
   const auto effect = end();
@@ -167,10 +175,10 @@ TEST_F(OwnFaultCommands, OneThatWasGoneBeforeItsEndDidNotLast) {
   EXPECT_FALSE(effect->bit);
 }
 
-TEST_F(OwnFaultCommands, ALostAgentIsAnError) {
+TEST_F(OwnFaultCommands, ALostAgentHealsNothing) {
   node.lost = true;
   EXPECT_THAT(begin().error().message, HasSubstr("n1: compact: the agent is lost"));
-  EXPECT_THAT(end().error().message, HasSubstr("n1: compact: the agent is lost"));
+  EXPECT_FALSE(end()->installed);
 }
 
 }  // namespace

@@ -37,6 +37,7 @@ struct Claims {
   std::string read = "linearizable";  // linearizable, sequential, stale
   bool guarded_write = true;          // compares a token of its own
   bool orderable = true;              // tokens may be ordered
+  bool watch = false;                 // changes can be followed
   std::string durable = "sync";       // sync: survives power loss; process: survives SIGKILL; none
   Nanos election_timeout_min{};       // 0: no elections
 };
@@ -57,8 +58,9 @@ struct OwnFault {
 };
 
 // How a node begins it, ends it (absent where it does not last), and tells that it is in force, or
-// has been where it does not last: the command then exits 0, and with another code else. Ending
-// what is not in force must succeed too.
+// has been where it does not last: the command exits 0 where it is, 1 where it is not, with any
+// other code where it cannot tell. Ending what is not in force must succeed too. A daemon that ends
+// by itself meanwhile has not failed: it is started again when the fault has ended.
 struct FaultCommands {
   CommandSpec begin;
   std::optional<CommandSpec> end;
@@ -138,6 +140,8 @@ class Target {
   virtual std::vector<std::string> logs(const Layout&, const NodeInfo&) const { return {}; }
   // A started daemon must answer its status by then.
   virtual Nanos ready_within() const { return seconds(10); }
+  // An input error where its settings do not fit so many nodes.
+  virtual Result<void> fits(int /*nodes*/) const { return {}; }
   // Files whose hashes name the version under test.
   virtual std::vector<std::string> binaries(const Layout& layout) const = 0;
 

@@ -9,25 +9,29 @@ namespace assay {
 namespace {
 
 constexpr Nanos kFinalReadPause = milliseconds(100);
-constexpr int kTurnedAwayMax = 10;  // in a row: as many as an election may take
+constexpr int kTurnedAwayMax = 10;  // in a row
 
-// Done early where a node keeps answering that another one leads: it will not read for us.
+// Done early where a node keeps answering that another one leads, and some other does serve: it
+// will not read for us.
 class UntilTurnedAway : public Generator {
  public:
-  explicit UntilTurnedAway(Gen gen) : gen_(std::move(gen)) {}
+  UntilTurnedAway(std::shared_ptr<bool> served, Gen gen)
+      : served_(std::move(served)), gen_(std::move(gen)) {}
 
   Next next(const Context& context) override {
-    return times_ < kTurnedAwayMax ? gen_->next(context) : Next::done();
+    return *served_ && times_ >= kTurnedAwayMax ? Next::done() : gen_->next(context);
   }
   void taken(const Context& context, const Next& next) override { gen_->taken(context, next); }
   void update(const Context& context, Worker worker, const Op& done) override {
     static const Symbol not_leader("not-leader");
     const bool away = done.type == OpType::kFail && done.error && done.error->cls == not_leader;
     times_ = away ? times_ + 1 : 0;
+    *served_ |= done.type == OpType::kOk;
     gen_->update(context, worker, done);
   }
 
  private:
+  const std::shared_ptr<bool> served_;  // by any node
   Gen gen_;
   int times_ = 0;
 };
@@ -80,15 +84,17 @@ int readers_of_group(int group_size) { return group_size / 2; }
 Gen final_reads_of(const WorkloadOptions& options, std::function<std::vector<Symbol>()> keys) {
   const int nodes = static_cast<int>(options.nodes.size());
   const Worker readers = std::min(options.concurrency, std::max(options.group_size, nodes));
-  return gen::time_limit(
-      kFinalReadsSpan,
-      gen::on_workers(0, readers, gen::each_worker([keys](Worker) {
-                        std::vector<Gen> reads;
-                        for (Symbol key : keys()) {
-                          if (reads.size() < kFinalKeysMax) reads.push_back(final_read(key));
-                        }
-                        return std::make_unique<UntilTurnedAway>(gen::sequence(std::move(reads)));
-                      })));
+  const auto served = std::make_shared<bool>(false);
+  return gen::time_limit(kFinalReadsSpan,
+                         gen::on_workers(0, readers, gen::each_worker([keys, served](Worker) {
+                                           std::vector<Gen> reads;
+                                           for (Symbol key : keys()) {
+                                             if (reads.size() < kFinalKeysMax)
+                                               reads.push_back(final_read(key));
+                                           }
+                                           return std::make_unique<UntilTurnedAway>(
+                                               served, gen::sequence(std::move(reads)));
+                                         })));
 }
 
 Value cas_register_header() {

@@ -45,9 +45,10 @@ class WorkloadRun {
   virtual int lanes() const { return 0; }
   // After the recovery: the workers of one group (all nodes are covered) read the keys still in
   // use, at most the kFinalKeysMax most recent ones. A read that was not answered ok is tried
-  // again, for kFinalReadsSpan in all, or until its node has said ten times that another one leads;
-  // then it is done. These reads come on top of the bounds per key. Which keys it is about is asked
-  // when the first read is due, so it may be put behind load() in one generator.
+  // again, for kFinalReadsSpan in all, or until its node has said ten times that another one leads
+  // while some node does answer; then it is done. These reads come on top of the bounds per key.
+  // Which keys it is about is asked when the first read is due, so it may be put behind load() in
+  // one generator.
   virtual Gen final_reads() = 0;
 
   // Each f that this run needs, and whether it needs guarded writes.

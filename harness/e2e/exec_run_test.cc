@@ -133,6 +133,42 @@ TEST_F(ExecRun, AFaultOfItsOwnThatDoesNotBiteIsVacuous) {
   EXPECT_THAT(ended.out, HasSubstr("nothing: observed to bite 0 of 1 needed"));
 }
 
+// To fall is what the fault is for.
+TEST_F(ExecRun, AServerThatEndsUnderAFaultOfItsOwnIsStartedAgain) {
+  describe(speaking("client"), R"(, "faults": {"fall": {"begin": [)" + speaking("die") +
+                                   R"(, "{address}:{client_port}"], "verify": ["true"]}})");
+  const Ended ended = run({"--time-limit", "9s", "--nemesis", "fall", "--nemesis-interval", "2s"});
+  ASSERT_EQ(ended.code, 0) << ended.out << ended.err;
+  EXPECT_GT(ended.json()["faults"]["fall"].int_or("bit", 0), 1);
+}
+
+TEST_F(ExecRun, AFaultOfItsOwnThatCannotBeEndedIsTheHarnesssFailure) {
+  describe(speaking("client"), R"(, "ready": {"within": "1s"}, "faults": {"stuck": {
+      "begin": ["true"], "end": ["sh", "-c", "echo no way >&2; exit 5"], "verify": ["true"]}})");
+  const Ended ended =
+      run({"--time-limit", "6s", "--nemesis", "stuck:one", "--nemesis-interval", "1s"});
+  EXPECT_EQ(ended.code, 255) << ended.out << ended.err;
+  EXPECT_THAT(ended.err, HasSubstr("stuck could not be ended: exited with 5"));
+}
+
+TEST_F(ExecRun, AnInterruptInTheMiddleOfABeginningUndoesIt) {
+  describe(speaking("client"), R"(, "faults": {"slow": {
+      "begin": ["sh", "-c", "touch {folder}/begun; sleep 100 & wait; touch {folder}/flag"],
+      "end": ["sh", "-c", "rm -f {folder}/flag; touch {folder}/undone"],
+      "verify": ["test", "-e", "{folder}/flag"], "within": "2m"}})");
+  Launch launch = assay({"run", "--target", "./mystore.json", "--nodes", "3", "--nemesis",
+                         "slow:all", "--time-limit", "60s", "--nemesis-interval", "1s"});
+  launch.folder = scratch_.path();
+  const std::string nodes = scratch_.path() + "/results/runs/latest/nodes/";
+  const auto there = [&](const char* file) { return std::ifstream(nodes + file).good(); };
+  Program program(launch);
+  ASSERT_TRUE(eventually([&] { return there("n3/begun"); }, std::chrono::seconds(60)));
+  program.signal(SIGINT);
+  EXPECT_EQ(program.wait(std::chrono::seconds(60)).code, 130);
+  EXPECT_TRUE(there("n3/undone"));
+  EXPECT_FALSE(there("n3/flag"));
+}
+
 TEST_F(ExecRun, AFaultOfItsOwnEndsAlsoWhenTheDriverIsKilled) {
   describe(speaking("client"), kFlagFault);
   const std::string nodes = scratch_.path() + "/results/runs/latest/nodes/";

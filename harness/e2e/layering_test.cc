@@ -57,7 +57,7 @@ const std::vector<Rule>& libraries() {
       {"boost/process/", {"targets/node/local_node", "targets/asio/"}},
       {"boost/asio",
        {"harness/run/real_loop", "targets/node/", "targets/kv/http/", "targets/raft/server/",
-        "targets/asio/", "targets/exec/", "targets/third_party/redis_"}},
+        "targets/asio/", "targets/exec/", "targets/third_party/redis_connection"}},
       {"hiredis/", {"targets/third_party/redis_connection"}},
       {"boost/beast", {"targets/kv/http/", "targets/raft/server/", "targets/asio/"}},
       {"CLI/", {"harness/cli/"}},

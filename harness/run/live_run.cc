@@ -206,7 +206,7 @@ class LiveRun::Impl {
     }
     if (host_) host_->stop();
     if (!cluster_) return loop_.stop();
-    cluster_->close([this] { loop_.stop(); });
+    cluster_->close(recorded_.interrupted, [this] { loop_.stop(); });
   }
 
   // The history's last line: whoever judges it later must know whether it is whole.

@@ -69,7 +69,7 @@ void Rig::tear_down() {
   relay_.reset();
   if (!cluster_) return;
   bool done = false;
-  cluster_->close([&] { done = true; });
+  cluster_->close(interrupted_, [&] { done = true; });
   loop_.run_until([&] { return done; }, loop_.now() + seconds(30));
   cluster_.reset();
   if (logs_) logs_->flush();

@@ -143,7 +143,7 @@ class Reader {
     d.claims.orderable = claims.bool_or("orderable", false);
     d.claims.durable = claims.text_or("durable", "none");
     d.claims.election_timeout_min = duration(json, {"claims", "election_timeout_min"}, Nanos{});
-    d.watch = claims.bool_or("watch", false);
+    d.claims.watch = claims.bool_or("watch", false);
     const bool has_status = d.client_status || !d.status.empty();
     if (d.claims.election_timeout_min > Nanos{} && !has_status) {
       wrong({"claims", "election_timeout_min"},

@@ -61,7 +61,6 @@ struct Description {
   std::vector<Symbol> ops{f::read, f::write, f::cas};
   ErrorTable errors;
   Claims claims;
-  bool watch = false;  // claimed
 
   std::vector<TargetOption> options;
   std::vector<DescribedFault> faults;

@@ -51,7 +51,7 @@ TEST(ExecDescription, WhatIsNotSaidIsNotClaimed) {
   EXPECT_EQ(d->claims.read, "linearizable");
   EXPECT_FALSE(d->claims.guarded_write);
   EXPECT_FALSE(d->claims.orderable);
-  EXPECT_FALSE(d->watch);
+  EXPECT_FALSE(d->claims.watch);
   EXPECT_EQ(d->claims.durable, "none");
   EXPECT_THAT(d->ops, ElementsAre(f::read, f::write, f::cas));
   EXPECT_TRUE(d->ready.tcp);
@@ -79,7 +79,7 @@ TEST(ExecDescription, EveryMemberIsRead) {
   EXPECT_EQ(d->errors.at("no-leader").cls, "unavailable");
   EXPECT_EQ(d->errors.at("lost").cls, "lost");
   EXPECT_EQ(d->claims.read, "sequential");
-  EXPECT_TRUE(d->claims.guarded_write && d->claims.orderable && d->watch);
+  EXPECT_TRUE(d->claims.guarded_write && d->claims.orderable && d->claims.watch);
   EXPECT_EQ(d->claims.election_timeout_min, milliseconds(300));
   ASSERT_EQ(d->options.size(), 1u);
   EXPECT_TRUE(d->options[0].canary);

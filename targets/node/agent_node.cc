@@ -202,6 +202,19 @@ void AgentNode::forget(const std::string& name, Done<void> done) {
   link_->ask("forget", {{"name", name}}, nothing(std::move(done)));
 }
 
+void AgentNode::undo(Done<void> done) {
+  link_->ask("undo", Json::object(), [done = std::move(done)](const Result<Json>& reply) {
+    if (!reply) return done(reply.error());
+    std::string failures;
+    for (const auto& [name, how] : reply->value("ends", Json::object()).items()) {
+      if (how != "")
+        failures += (failures.empty() ? "" : ", ") + name +
+                    " could not be ended: " + how.get<std::string>();
+    }
+    failures.empty() ? done({}) : done(environment_error(failures));
+  });
+}
+
 void AgentNode::fetch(const std::string& path, int64_t max_bytes, Done<FileContent> done) {
   auto fetching = std::make_shared<Fetching>();
   fetching->link = link_;

@@ -68,6 +68,7 @@ class AgentNode : public Node {
   void run(const CommandSpec& command, Done<CommandOutput> done) override;
   void remedy(const std::string& name, const CommandSpec& command, Done<void> done) override;
   void forget(const std::string& name, Done<void> done) override;
+  void undo(Done<void> done) override;
   void fetch(const std::string& path, int64_t max_bytes, Done<FileContent> done) override;
   void list(const std::string& path, Done<std::vector<FileEntry>> done) override;
   void make_folder(const std::string& path, Done<void> done) override;

@@ -169,6 +169,9 @@ class Node {
   // killed itself: then its daemons go with it). Replaces the one of that name.
   virtual void remedy(const std::string& name, const CommandSpec& command, Done<void> done) = 0;
   virtual void forget(const std::string& name, Done<void> done) = 0;
+  // Ends the commands under way and runs all remedies now, within two seconds, and forgets those
+  // that succeeded. An error names those that did not.
+  virtual void undo(Done<void> done) = 0;
 
   // The first max_bytes of a file.
   virtual void fetch(const std::string& path, int64_t max_bytes, Done<FileContent> done) = 0;

@@ -58,6 +58,12 @@ class RedisTarget : public Target {
   std::vector<Symbol> ops() const override { return {f::read, f::write, f::cas, f::delete_}; }
   bool has_daemons() const override { return true; }
   TargetSettings drawn() const override { return drawn_; }
+  Result<void> fits(int nodes) const override {
+    if (settings_.wait < nodes) return {};
+    return input_error("redis.wait: expected at most " + std::to_string(nodes - 1) +
+                       ", the replicas of " + std::to_string(nodes) + " nodes, found " +
+                       std::to_string(settings_.wait));
+  }
   std::vector<std::string> binaries(const Layout&) const override {
     std::vector<std::string> found;
     for (const std::string& program : {settings_.program, settings_.sentinel}) {

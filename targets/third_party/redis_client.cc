@@ -1,8 +1,5 @@
 #include "targets/third_party/redis_client.h"
 
-#include <boost/asio/io_context.hpp>
-#include <boost/asio/post.hpp>
-
 #include "checkers/history/history_io.h"
 #include "targets/asio/asio_loop.h"
 
@@ -91,18 +88,13 @@ Op change_completion(const Op& op, const RedisReply& reply) {
 
 class RedisClient : public Client {
  public:
-  RedisClient(boost::asio::io_context& context, const NodeInfo& node,
+  RedisClient(Loop& loop, boost::asio::io_context& context, const NodeInfo& node,
               const RedisClientOptions& options)
-      : context_(context),
-        connection_(context, node.address, node.client_port),
-        options_(options) {}
+      : loop_(loop), connection_(context, node.address, node.client_port), options_(options) {}
 
   void invoke(const Op& op, std::function<void(Op)> done) override {
     if (auto refusal = redis_refusal_of(op)) {
-      boost::asio::post(context_,
-                        [done = std::move(done), refusal = std::move(*refusal)]() mutable {
-                          done(std::move(refusal));
-                        });
+      loop_.post([done = std::move(done), refusal = std::move(*refusal)] { done(refusal); });
       return;
     }
     connection_.send(redis_command_of(op, options_),
@@ -123,7 +115,7 @@ class RedisClient : public Client {
                      });
   }
 
-  boost::asio::io_context& context_;
+  Loop& loop_;
   RedisConnection connection_;
   const RedisClientOptions options_;
 };
@@ -189,7 +181,7 @@ void open_redis_client(Loop& loop, const NodeInfo& node, const RedisClientOption
     if (context == nullptr)
       return done(environment_error(
           "this target needs a loop with sockets: it cannot run in virtual time"));
-    done(std::unique_ptr<Client>(std::make_unique<RedisClient>(*context, node, options)));
+    done(std::unique_ptr<Client>(std::make_unique<RedisClient>(loop, *context, node, options)));
   });
 }
 

@@ -188,5 +188,16 @@ TEST_F(RedisTarget, LinesOfABrokenServerAreFindings) {
     EXPECT_EQ((*target)->log_finding(line), finding) << line;
 }
 
+TEST_F(RedisTarget, MoreReplicasThanThereAreCannotBeWaitedFor) {
+  const auto target = made_with({{"wait", "2"}});
+  ASSERT_TRUE(target.ok());
+  EXPECT_TRUE((*target)->fits(3).ok());
+  const auto refused = (*target)->fits(2);
+  ASSERT_FALSE(refused.ok());
+  EXPECT_EQ(refused.error().fault, Fault::kInput);
+  EXPECT_EQ(refused.error().message,
+            "redis.wait: expected at most 1, the replicas of 2 nodes, found 2");
+}
+
 }  // namespace
 }  // namespace assay

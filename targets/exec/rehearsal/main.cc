@@ -1,12 +1,14 @@
 // exec-rehearsal: for tests of the adapter: a store that keeps registers, a client program for it,
 // and client programs that misbehave.
 //
-//   exec-rehearsal serve NODE FILE n1=ADDRESS:PORT,n2=…   keeps its state in FILE; nodes but the
-//   first
-//                                                         forward to that
-//   exec-rehearsal client                                   speaks for it, at each request's
-//   address exec-rehearsal MODE                                     a client program that answers
-//   as MODE says
+//   exec-rehearsal serve NODE FILE n1=ADDRESS:PORT,n2=…
+//       keeps its state in FILE; nodes but the first forward to that
+//   exec-rehearsal client
+//       speaks for it, at each request's address
+//   exec-rehearsal die ADDRESS:PORT
+//       ends the store that serves there
+//   exec-rehearsal MODE
+//       a client program that answers as MODE says
 //
 // The store's protocol: a line "get K", "put K V" or "cas K OLD NEW" (words without spaces, "-" for
 // absent), and a line "ok V", "no" or "err".
@@ -107,6 +109,7 @@ class Registers {
     words >> verb >> key >> first >> second;
     const auto found = values_.find(key);
     const std::string now = found == values_.end() ? "-" : found->second;
+    if (verb == "die") _exit(7);
     if (verb == "get") return "ok " + now;
     if (verb == "put") return put(key, first);
     if (verb == "cas") return now == first ? put(key, second) : "no";
@@ -172,8 +175,9 @@ int serve(int argc, char** argv) {
       std::string& text = partial[fd].append(buffer, static_cast<size_t>(n));
       for (size_t end; (end = text.find('\n')) != std::string::npos; text.erase(0, end + 1)) {
         const std::string question = text.substr(0, end);
-        std::string answer = forwards ? forward.ask(first_address, first_port, question, 300)
-                                      : registers.answer(question);
+        const bool own = !forwards || question == "die";
+        std::string answer = !own ? forward.ask(first_address, first_port, question, 300)
+                                  : registers.answer(question);
         answer += '\n';
         send(fd, answer.data(), answer.size(), MSG_NOSIGNAL);
       }
@@ -295,5 +299,9 @@ int main(int argc, char** argv) {
   if (mode == "serve") return serve(argc, argv);
   if (mode == "client" || mode == "flaky" || mode == "caching")
     return client(mode == "flaky", mode == "caching");
+  if (mode == "die" && argc == 3) {
+    Line().ask(address_of(argv[2]), port_of(argv[2]), "die", 1000);
+    return 0;
+  }
   return misbehave(mode);
 }

@@ -219,7 +219,7 @@ json Agent::clean_up() {
     log("cannot heal: " + healed.error().message);
   }
   commands_.kill_all();
-  if (!remedies_.empty()) done["remedies"] = run_remedies();
+  if (!remedies_.empty()) done["remedies"] = run_remedies(kRemedyPatience);
   done["stopped"] = daemons_.kill_all();
   // Orphans become our children: what is left of all descendants shows up here.
   const Nanos deadline = loop_.now() + seconds(3);
@@ -235,19 +235,19 @@ json Agent::clean_up() {
 }
 
 // All at once, on daemons that run: what they undo may be something that only a daemon can undo.
-// How each ended: "" where it did what it is for.
-json Agent::run_remedies() {
+// How each ended: "" where it did what it is for; then it is forgotten.
+json Agent::run_remedies(Nanos patience) {
   daemons_.wake_all();
   json ends = json::object();
   std::map<std::string, pid_t> running;
-  for (const auto& [name, spec] : std::exchange(remedies_, {})) {
+  for (const auto& [name, spec] : remedies_) {
     const auto pid = spawn(spec);
     if (pid)
       running[name] = *pid;
     else
       ends[name] = pid.error().message;
   }
-  for (const Nanos deadline = loop_.now() + kRemedyPatience; !running.empty(); usleep(1'000)) {
+  for (const Nanos deadline = loop_.now() + patience; !running.empty(); usleep(1'000)) {
     const bool late = loop_.now() > deadline;
     std::erase_if(running, [&](const auto& one) {
       const auto& [name, pid] = one;
@@ -260,7 +260,10 @@ json Agent::run_remedies() {
     });
   }
   for (const auto& [name, how] : ends.items()) {
-    if (!how.get<std::string>().empty()) log("cannot undo " + name + ": " + how.get<std::string>());
+    if (how == "")
+      remedies_.erase(name);
+    else
+      log("cannot undo " + name + ": " + how.get<std::string>());
   }
   return ends;
 }

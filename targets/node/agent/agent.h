@@ -59,6 +59,7 @@ class Agent {
   void do_run(Request request, const Responder& responder);
   void do_remedy(Request request, const Responder& responder);
   void do_forget(Request request, const Responder& responder);
+  void do_undo(Request request, const Responder& responder);
   void do_start(Request request, const Responder& responder);
   void do_kill(Request request, const Responder& responder);
   void do_stop(Request request, const Responder& responder);
@@ -84,7 +85,7 @@ class Agent {
   void bad_line(const std::string& why);
   void end(int code, const std::string& why);
   nlohmann::json clean_up();
-  nlohmann::json run_remedies();
+  nlohmann::json run_remedies(Nanos patience);
   void log(const std::string& text) const;
 
   AgentOptions options_;

@@ -20,6 +20,9 @@
 //                                                 before it stops the daemons, if the name was not
 //                                                 forgotten. Replaces the one of that name
 //   forget  name
+//   undo                                          ends the commands under way and runs the remedies
+//                                                 now; -> ends {name: "" or why not}. Those that
+//                                                 did not succeed are run again at the agent's end
 //   start   name argv log [env cwd]               -> pid; a daemon in a session of its own
 //   kill    name                                  -> running (was it), code | signal; once the
 //                                                    whole process group is gone
@@ -42,9 +45,8 @@
 //   fsync   path [bytes]                          writes and syncs a file in that folder -> ns
 //   net     link name address                     own network: renames the link that was moved
 //                                                 here, gives it the address, brings all up
-//   close                                         heals, stops, replies (healed, remedies,
-//   stopped),
-//                                                 ends
+//   close                                         heals, undoes, stops, replies (healed, remedies,
+//                                                 stopped), ends
 //
 // Unsolicited:
 //   {"event":"exit","daemon":…,"pid":…,"code":…|"signal":…,"asked":…}  asked: by kill or stop
@@ -68,6 +70,7 @@ inline constexpr Nanos kBeatInterval = seconds(1);  // the driver's
 inline constexpr Nanos kLifeline = seconds(5);      // without any input: heal, stop, end
 
 inline constexpr Nanos kRemedyPatience = seconds(3);  // for all of them together, at its end
+inline constexpr Nanos kUndoPatience = seconds(2);    // the same, when asked for
 
 inline constexpr size_t kMaxRequestBytes = 1 << 20;  // a longer line is dropped and answered so
 inline constexpr size_t kMaxOutputBytes = 1 << 20;   // of a command's stdout, and of its stderr

@@ -55,14 +55,14 @@ void answer(const Result<void>& done, const Responder& responder) {
 void Agent::dispatch(Request request, const Responder& responder) {
   using Handler = void (Agent::*)(Request, const Responder&);
   static const std::map<std::string, Handler> handlers = {
-      {"beat", &Agent::do_beat},       {"run", &Agent::do_run},       {"start", &Agent::do_start},
-      {"remedy", &Agent::do_remedy},   {"forget", &Agent::do_forget}, {"kill", &Agent::do_kill},
-      {"stop", &Agent::do_stop},       {"pause", &Agent::do_pause},   {"resume", &Agent::do_resume},
-      {"cut", &Agent::do_cut},         {"heal", &Agent::do_heal},     {"probe", &Agent::do_probe},
-      {"observe", &Agent::do_observe}, {"fetch", &Agent::do_fetch},   {"list", &Agent::do_list},
-      {"mkdir", &Agent::do_mkdir},     {"rm", &Agent::do_rm},         {"tail", &Agent::do_tail},
-      {"untail", &Agent::do_untail},   {"fsync", &Agent::do_fsync},   {"net", &Agent::do_net},
-      {"close", &Agent::do_close},
+      {"beat", &Agent::do_beat},     {"run", &Agent::do_run},         {"start", &Agent::do_start},
+      {"remedy", &Agent::do_remedy}, {"forget", &Agent::do_forget},   {"undo", &Agent::do_undo},
+      {"kill", &Agent::do_kill},     {"stop", &Agent::do_stop},       {"pause", &Agent::do_pause},
+      {"resume", &Agent::do_resume}, {"cut", &Agent::do_cut},         {"heal", &Agent::do_heal},
+      {"probe", &Agent::do_probe},   {"observe", &Agent::do_observe}, {"fetch", &Agent::do_fetch},
+      {"list", &Agent::do_list},     {"mkdir", &Agent::do_mkdir},     {"rm", &Agent::do_rm},
+      {"tail", &Agent::do_tail},     {"untail", &Agent::do_untail},   {"fsync", &Agent::do_fsync},
+      {"net", &Agent::do_net},       {"close", &Agent::do_close},
   };
   const std::string word = request.at("do");
   const auto it = handlers.find(word);
@@ -104,6 +104,11 @@ void Agent::do_remedy(Request request, const Responder& responder) {
 void Agent::do_forget(Request request, const Responder& responder) {
   remedies_.erase(request.at("name").get<std::string>());
   responder.ok();
+}
+
+void Agent::do_undo(Request, const Responder& responder) {
+  commands_.kill_all();
+  responder.ok({{"ends", run_remedies(kUndoPatience)}});
 }
 
 void Agent::do_start(Request request, const Responder& responder) {

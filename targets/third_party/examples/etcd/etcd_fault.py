@@ -2,9 +2,11 @@
 """Faults of etcd's own, for the "faults" of a description: etcd_fault.py begin|end|verify KIND ADDRESS
 
 begin    makes the fault; what it did is printed, and stands in the report
-verify   exits 0 while the fault is in force; of one that does not last, once it has happened
+verify   exits 0 while the fault is in force (of one that does not last: once it has happened), 1
+         where it is not, 2 where that cannot be told
 end      takes it back; also where there is nothing to take back"""
 import json
+import os
 import re
 import sys
 import urllib.error
@@ -47,8 +49,18 @@ def remembered():
 
 
 def alarms():
-    return post("/v3/maintenance/alarm", {"action": "GET"}).get("alarms", [])
+    answer = post("/v3/maintenance/alarm", {"action": "GET"})
+    if "error" in answer:
+        raise OSError(answer["error"])
+    return answer.get("alarms", [])
 
+
+def cannot_tell(_, error, __):
+    print(repr(error), file=sys.stderr, flush=True)
+    os._exit(2)
+
+
+sys.excepthook = cannot_tell
 
 if (part, kind) == ("begin", "compact"):
     revision = int(post("/v3/maintenance/status", {})["header"]["revision"])
