@@ -203,16 +203,20 @@ void AgentNode::forget(const std::string& name, Done<void> done) {
 }
 
 void AgentNode::undo(Done<void> done) {
-  link_->ask("undo", Json::object(), [done = std::move(done)](const Result<Json>& reply) {
-    if (!reply) return done(reply.error());
-    std::string failures;
-    for (const auto& [name, how] : reply->value("ends", Json::object()).items()) {
-      if (how != "")
-        failures += (failures.empty() ? "" : ", ") + name +
-                    " could not be ended: " + how.get<std::string>();
-    }
-    failures.empty() ? done({}) : done(environment_error(failures));
-  });
+  using Ends = std::map<std::string, std::string>;
+  link_->ask("undo", Json::object(),
+             reading<Ends>(
+                 [done = std::move(done)](const Result<Ends>& ends) {
+                   if (!ends) return done(ends.error());
+                   std::string failures;
+                   for (const auto& [name, how] : *ends) {
+                     if (!how.empty())
+                       failures +=
+                           (failures.empty() ? "" : ", ") + name + " could not be ended: " + how;
+                   }
+                   failures.empty() ? done({}) : done(environment_error(failures));
+                 },
+                 [](const Json& reply) { return reply.at("ends").get<Ends>(); }));
 }
 
 void AgentNode::fetch(const std::string& path, int64_t max_bytes, Done<FileContent> done) {
