@@ -24,7 +24,7 @@
 namespace assay {
 namespace {
 
-const Symbol kNotLeader{"not-leader"};
+const Symbol kNotLeader{"not-leader"}, kClientLied{"client-lied"}, kClientEnded{"client-ended"};
 constexpr Nanos kFinalSpan = seconds(5);
 constexpr Nanos kLeadMin = seconds(1);  // a shorter time before the first fault proves nothing
 
@@ -135,11 +135,30 @@ class Progression {
     }
     return "";
   }
+  // What client programs that broke said in [from, to], if there is nothing that they did not
+  // break: no statement about the store then.
+  std::string broken_client(Nanos from, Nanos to) const {
+    std::string broken;
+    for (size_t id = 0; id < history_.size(); ++id) {
+      const Operation operation = history_[id];
+      if (operation.return_position() == kOpen || operation.return_time() < from ||
+          operation.return_time() > to || operation.type() == OpType::kOk)
+        continue;
+      const Symbol cls = operation.error_class();
+      if (cls != kClientLied && cls != kClientEnded) return "";
+      if (broken.empty()) broken = operation.error_text();
+      if (broken.empty()) broken = "client programs broke their protocol";
+    }
+    return broken;
+  }
   // No progress in [from, to]: blocked, unless the host was at fault.
   void lacking(std::string what, Nanos from, Nanos to, Progress progress = Progress::kBlocked) {
     if (const std::string stall = stalled(from, to); !stall.empty()) {
       progress = Progress::kUnknown;
       what += "; " + stall;
+    } else if (const std::string broken = broken_client(from, to); !broken.empty()) {
+      progress = Progress::kUnknown;
+      what += "; but " + broken;
     }
     verdict_.facts.emplace_back(fact::kMissing, what);
     if (progress > verdict_.progress) {

@@ -91,6 +91,19 @@ TEST(Availability, TheThresholdOfTheHeaderDecides) {
   EXPECT_EQ(judge(script, strict).word(), Word::kBlocked);
 }
 
+TEST(Availability, WhatBrokenClientProgramsKeptFromHappeningIsUnknown) {
+  const auto answered = [](const char* other) {
+    Script script;
+    script.load(100, 100, 10, kNodes);
+    for (int64_t at = 1200; at < 9000; at += 100)
+      script.op(at, at + 50, "read", "n1", "info", "error=client-lied");
+    script.op(5000, 5050, "read", "n2", "info", std::string("error=") + other);
+    return judge(script).word();
+  };
+  EXPECT_EQ(answered("client-ended"), Word::kUnknown);
+  EXPECT_EQ(answered("timeout"), Word::kBlocked);
+}
+
 TEST(Availability, AStalledHostMakesItUnknown) {
   Script script;
   script.load(100, 100, 50, kNodes)

@@ -149,8 +149,12 @@ class Audit {
     count(kind + " installed", installed);
     count(kind + " bit", bit);
     count(kind + " healed", healed);
-    const std::string longer = "longer: `--time-limit 60s`, or more often: `--nemesis-interval 5s`";
-    const std::string deeper = "longer faults: `--fault-duration 5s`";
+    const bool own = is_own_fault(header_, kind);
+    const std::string by_hand = "its commands: `assay try` runs them one by one";
+    const std::string longer =
+        own && started > 0 ? by_hand
+                           : "longer: `--time-limit 60s`, or more often: `--nemesis-interval 5s`";
+    const std::string deeper = own ? by_hand : "longer faults: `--fault-duration 5s`";
     auto of = [&](int64_t number) {
       return std::to_string(number) + " of " + std::to_string(bitten_needed) + " needed";
     };
@@ -169,7 +173,6 @@ class Audit {
                       std::to_string(installed) + " never healed" + because(kind, false),
                   "see `assay try` for a store's own faults; else the agents' logs");
     }
-    const bool own = is_own_fault(header_, kind);
     if (felt < bitten_needed && !own) {
       return miss(kind + ": no operation and no sample went differently because of it", deeper);
     }

@@ -63,10 +63,11 @@ struct NodeCluster::State : std::enable_shared_from_this<NodeCluster::State> {
     };
     events.on_lost = [weak, node](const Error& why) {
       const auto state = weak.lock();
-      if (state && !state->closing) {
-        state->options.hooks.lost(
-            environment_error("the agent of " + state->name(node) + " is lost: " + why.message));
-      }
+      if (!state || state->closing) return;
+      std::string text = "the agent of " + state->name(node) + " is lost: " + why.message;
+      for (const std::string& kind : state->members[node].own_faults)
+        text += "; " + kind + " may still be in force there: its end was not run";
+      state->options.hooks.lost(environment_error(text));
     };
     members[node].hand->set_events(std::move(events));
   }
@@ -134,8 +135,9 @@ struct NodeCluster::State : std::enable_shared_from_this<NodeCluster::State> {
         [self = shared_from_this(), node, limit, done](Result<Value> status) {
           if (status) return done(Effect{true, true, self->name(node) + " answers"});
           if (!self->members[node].running) {
-            return done(
-                environment_error(self->name(node) + " ended before it answered: see its log"));
+            return done(environment_error(self->name(node) +
+                                          " ended before it answered: see its log in " +
+                                          self->layout.nodes[node].folder));
           }
           if (self->loop.now() >= limit) {
             return done(Effect{

@@ -68,7 +68,7 @@ class Attempt : public std::enable_shared_from_this<Attempt> {
     loop_.at(loop_.now() + kPause, [self = shared_from_this(), step] { ((*self).*step)(); });
   }
   void conclude(const std::string& evidence) {
-    effect_.evidence = hand_.name() + ": " + evidence;
+    effect_.evidence = hand_.name() + (evidence.empty() ? "" : ": " + evidence);
     done_(effect_);
   }
 

@@ -241,6 +241,11 @@ std::optional<JsonError> read_header(const Value& line, const JsonColumns& colum
   fields.choice("token", "orderable", "opaque", header.token_orderable);
   fields.texts("nodes", header.nodes);
   fields.texts("faults", header.faults);
+  const Value& claims = line["claims"];
+  const std::string_view reads = claims.text_or("read", "");
+  const bool known = reads == "linearizable" || reads == "sequential" || reads == "stale";
+  if (!claims.is_null() && !(claims.is_object() && (claims["read"].is_null() || known)))
+    fields.wrong("claims", R"(an object whose "read" is linearizable, sequential or stale)");
   int64_t seed = 0;
   fields.not_negative("seed", seed);
   header.seed = static_cast<uint64_t>(seed);

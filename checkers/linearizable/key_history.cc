@@ -105,11 +105,6 @@ KeyHistory key_history(const History& history, const KeyGroup& group, Reads read
 }
 
 Result<void> can_judge(const History& history) {
-  const std::string claim(read_claim(history.header()));
-  if (claim != "linearizable" && claim != "sequential" && claim != "stale") {
-    return input_error("claims.read of the header: expected linearizable, sequential or stale, " +
-                       ("found \"" + claim + "\""));
-  }
   for (size_t id = 0; id < history.size(); ++id) {
     const Operation operation = history[id];
     const Symbol f = operation.f();

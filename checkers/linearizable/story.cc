@@ -439,6 +439,7 @@ class Teller {
     for (const StatusSample& sample : around_.samples) {
       if (sample.time > at) break;
       if (sample.time + kRecently < at) continue;
+      if (sample.role.empty()) continue;
       if (sample.node == node) own = &sample;
       if (sample.role == "leader" && (leader == nullptr || sample.term >= leader->term)) {
         leader = &sample;

@@ -89,13 +89,6 @@ TEST(UnclaimedReads, AHistoryWithoutClaimsIsJudgedAsLinearizable) {
   EXPECT_EQ(fact_of(judged("0 invoke read k\n0 ok read k null\n", ""), fact::kNotClaimed), "");
 }
 
-TEST(UnclaimedReads, AClaimThatNobodyKnowsIsAnInputError) {
-  const auto accepted = linearizable_checker().accepts(history_of("", claiming("fresh")));
-  ASSERT_FALSE(accepted);
-  EXPECT_THAT(accepted.error().message,
-              HasSubstr("expected linearizable, sequential or stale, found \"fresh\""));
-}
-
 struct Origin {
   const char* name;
   const char* script;

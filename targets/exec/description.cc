@@ -14,6 +14,7 @@ namespace assay::exec {
 namespace {
 
 namespace fs = std::filesystem;
+constexpr Nanos kFaultMax = seconds(300);  // for a command of a fault
 using Path = std::vector<std::string>;
 
 bool is_word(std::string_view text) {
@@ -111,6 +112,8 @@ class Reader {
       path.pop_back();
       command.emplace_back(word.as_text());
     }
+    path.emplace_back("0");
+    if (!command.empty() && command[0].empty()) wrong(path, "expected a program, found \"\"");
     return command;
   }
 
@@ -164,6 +167,9 @@ class Reader {
       own.end = command(json, {"faults", kind, "end"});
       own.verify = command(json, {"faults", kind, "verify"});
       own.within = duration(json, {"faults", kind, "within"}, own.within);
+      if (own.within > kFaultMax)
+        wrong({"faults", kind, "within"}, "expected at most " + format_duration(kFaultMax) +
+                                              ", found " + format_duration(own.within));
     }
   }
 

@@ -23,6 +23,7 @@ namespace {
 using nlohmann::json;
 
 constexpr size_t kRoomForEvents = 1 << 20;       // above it, log lines wait and bad lines go unsaid
+constexpr useconds_t kRemedyPauseUs = 20'000;    // between two looks, and two tries
 constexpr size_t kDriverDoesNotRead = 64 << 20;  // above it, the driver counts as gone
 
 // Descriptors 0 to 2 are open from now on, so that no pipe of ours gets their numbers.
@@ -235,29 +236,35 @@ json Agent::clean_up() {
 }
 
 // All at once, on daemons that run: what they undo may be something that only a daemon can undo.
-// How each ended: "" where it did what it is for; then it is forgotten.
+// One that fails is tried again, as long as there is time. How each ended: "" where it did what it
+// is for; then it is forgotten.
 json Agent::run_remedies(Nanos patience) {
   daemons_.wake_all();
   json ends = json::object();
   std::map<std::string, pid_t> running;
-  for (const auto& [name, spec] : remedies_) {
-    const auto pid = spawn(spec);
-    if (pid)
-      running[name] = *pid;
-    else
-      ends[name] = pid.error().message;
-  }
-  for (const Nanos deadline = loop_.now() + patience; !running.empty(); usleep(1'000)) {
+  const Nanos deadline = loop_.now() + patience;
+  const auto start = [&](const std::string& name) {
+    const auto pid = spawn(remedies_.at(name));
+    if (!pid) ends[name] = pid.error().message;
+    if (pid) running[name] = *pid;
+  };
+  for (const auto& [name, spec] : remedies_) start(name);
+  for (; !running.empty(); usleep(kRemedyPauseUs)) {
     const bool late = loop_.now() > deadline;
+    std::vector<std::string> again;
     std::erase_if(running, [&](const auto& one) {
       const auto& [name, pid] = one;
       if (late) ::kill(-pid, SIGKILL);
       int status = 0;
       if (waitpid(pid, &status, late ? 0 : WNOHANG) != pid) return false;
       const ExitStatus exit = exit_status(status);
-      ends[name] = late ? "did not end in time" : exit == ExitStatus{} ? "" : describe(exit);
+      const bool killed = late && exit.signal == SIGKILL;
+      if (!killed || !ends.contains(name))
+        ends[name] = killed ? "did not end in time" : exit == ExitStatus{} ? "" : describe(exit);
+      if (ends[name] != "" && !late) again.push_back(name);
       return true;
     });
+    for (const std::string& name : again) start(name);
   }
   for (const auto& [name, how] : ends.items()) {
     if (how == "")

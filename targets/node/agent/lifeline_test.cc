@@ -147,6 +147,7 @@ TEST(Lifeline, WhatWasPromisedToBeUndoneIsUndoneBeforeTheDaemonsEnd) {
   promise("replaced", alive + "after");
   promise("forgotten", "touch forgotten");
   promise("failing", "exit 3");
+  promise("third", "echo >>tries; test $(wc -l <tries) = 3");
   promise("hanging", "sleep 1000");
   agent.ask({{"do", "forget"}, {"name", "forgotten"}});
   agent.ask({{"do", "pause"}, {"name", "d"}});
@@ -155,6 +156,7 @@ TEST(Lifeline, WhatWasPromisedToBeUndoneIsUndoneBeforeTheDaemonsEnd) {
   EXPECT_EQ(last["remedies"], (json{{"kept", ""},
                                     {"replaced", ""},
                                     {"failing", "exited with 3"},
+                                    {"third", ""},
                                     {"hanging", "did not end in time"}}));
   EXPECT_EQ(agent.wait(), 3);
   EXPECT_FALSE(process_runs(daemon));

@@ -74,6 +74,10 @@ void Tails::finish() {
 void Tails::pump(const std::string& name, Tail& tail) {
   const int fd = open(tail.path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
   if (fd < 0) return;
+  if (struct stat kind{}; fstat(fd, &kind) != 0 || !S_ISREG(kind.st_mode)) {
+    close(fd);  // a device may never end
+    return;
+  }
   if (tail.watch < 0 && inotify_ >= 0) {
     tail.watch = inotify_add_watch(inotify_, tail.path.c_str(), IN_MODIFY);
   }
