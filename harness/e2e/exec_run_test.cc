@@ -143,7 +143,7 @@ TEST_F(ExecRun, AServerThatEndsUnderAFaultOfItsOwnIsStartedAgain) {
 }
 
 TEST_F(ExecRun, AFaultOfItsOwnThatCannotBeEndedIsTheHarnesssFailure) {
-  describe(speaking("client"), R"(, "ready": {"within": "1s"}, "faults": {"stuck": {
+  describe(speaking("client"), R"(, "ready": {"within": "3s"}, "faults": {"stuck": {
       "begin": ["true"], "end": ["sh", "-c", "echo no way >&2; exit 5"], "verify": ["true"]}})");
   const Ended ended =
       run({"--time-limit", "6s", "--nemesis", "stuck:one", "--nemesis-interval", "1s"});
