@@ -313,6 +313,21 @@ TEST(Kill, ARestartIsNoProofOfTheKill) {
   EXPECT_GT(stops, 0);
 }
 
+TEST_P(EveryNemesis, SaysWhereItHadNoLeaderToAimAt) {
+  for (int leader : {-1, 1}) {
+    FakeCluster cluster(3);
+    cluster.leader_ = leader;
+    NemesisOptions options = options_for(1, seconds(30));
+    options.shapes = {"leader"};
+    const auto run = GetParam()->start(cluster, options);
+    play(*run, [&](const Op& done) {
+      if (started_fault(done.f).empty()) return;
+      const bool says = done.value.text_or("evidence", "").starts_with("no leader was known");
+      EXPECT_EQ(says, leader < 0) << done.value.to_json();
+    });
+  }
+}
+
 TEST(OwnFault, StrikesOnlyNodesThatRunAndIsEnded) {
   const auto own = own_nemesis({.kind = "compact", .summary = "", .lasts = true});
   FakeCluster cluster(3);

@@ -63,14 +63,17 @@ class PartitionRun : public NemesisRun {
       });
       return;
     }
+    const std::string shape(op.value.text_or("shape", "one"));
+    const int leader = cluster_.leader();
     const auto cuts =
-        partition_cuts(op.value.text_or("shape", "one"), static_cast<int>(cluster_.nodes().size()),
-                       cluster_.leader(), rng_);
-    cluster_.cut(cuts, [this, op, cuts, done = std::move(done)](const Result<Effect>& seen) {
-      std::set<int> deaf;
-      for (const Cut& cut : cuts) deaf.insert(cut.to);
-      done(fault_started(op, cluster_, {deaf.begin(), deaf.end()}, cuts, seen));
-    });
+        partition_cuts(shape, static_cast<int>(cluster_.nodes().size()), leader, rng_);
+    cluster_.cut(
+        cuts, [this, op, shape, leader, cuts, done = std::move(done)](const Result<Effect>& seen) {
+          std::set<int> deaf;
+          for (const Cut& cut : cuts) deaf.insert(cut.to);
+          done(fault_started(op, cluster_, {deaf.begin(), deaf.end()}, cuts,
+                             aimed(shape, leader >= 0, seen)));
+        });
   }
 
  private:

@@ -30,8 +30,9 @@ class ProcessFaultRun : public NemesisRun {
 
  private:
   void start(const Op& op, std::function<void(Op)> done) {
-    std::vector<int> victims =
-        choose_victims(op.value.text_or("shape", "one"), cluster_, victims_rng_);
+    const std::string shape(op.value.text_or("shape", "one"));
+    const bool led = cluster_.leader() >= 0;
+    std::vector<int> victims = choose_victims(shape, cluster_, victims_rng_);
     if (fault_.running) {
       std::erase_if(victims, [&](int node) { return !cluster_.runs(node); });
       for (int node = 0; victims.empty() && node < static_cast<int>(cluster_.nodes().size());
@@ -41,8 +42,8 @@ class ProcessFaultRun : public NemesisRun {
         return done(fault_started(op, cluster_, {}, {}, Effect{false, false, "no node runs"}));
     }
     on_each(victims, fault_.strike, Bite::kEverywhere,
-            [this, op, victims, done = std::move(done)](const Result<Effect>& seen) {
-              done(fault_started(op, cluster_, victims, {}, seen));
+            [this, op, shape, led, victims, done = std::move(done)](const Result<Effect>& seen) {
+              done(fault_started(op, cluster_, victims, {}, aimed(shape, led, seen)));
             });
   }
 

@@ -21,6 +21,13 @@ std::vector<int> choose_victims(std::string_view shape, const Cluster& cluster, 
   return order;
 }
 
+Result<Effect> aimed(std::string_view shape, bool leader_known, Result<Effect> effect) {
+  if (effect && shape == "leader" && !leader_known)
+    effect->evidence =
+        "no leader was known" + (effect->evidence.empty() ? "" : "; " + effect->evidence);
+  return effect;
+}
+
 void on_each(const std::vector<int>& nodes, const Power& power, Bite bite, Callback<Effect> done) {
   struct Gathered {
     Effect effect;

@@ -16,6 +16,9 @@ namespace assay {
 // is known), drawn from rng, in ascending order.
 std::vector<int> choose_victims(std::string_view shape, const Cluster& cluster, Rng& rng);
 
+// Says of a fault that was aimed at the leader while none was known that it was not.
+Result<Effect> aimed(std::string_view shape, bool leader_known, Result<Effect> effect);
+
 // Runs a power on each of the nodes at once and gathers what was seen: installed only when it was
 // on every one, bit when it was on every one (of a start) or on any (of a stop, which goes to nodes
 // that nothing had struck as well); an error of any as the error.

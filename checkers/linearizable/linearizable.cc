@@ -4,6 +4,7 @@
 #include <atomic>
 #include <optional>
 #include <thread>
+#include <tuple>
 
 #include "checkers/facts.h"
 #include "checkers/linearizable/order.h"
@@ -119,8 +120,11 @@ class WhoseWord {
     if (failures_.size() > kNear) failures_.erase(failures_.begin(), failures_.end() - kNear);
   }
 
+  static bool is_independent(std::string_view sentence) {
+    return sentence.starts_with(kIndependent);
+  }
   std::string sentence() {
-    const std::string independent = "independent of your error mapping";
+    const std::string independent = kIndependent;
     if (failures_.empty()) return independent + ": no operation near the witness failed";
     switch (without(failures_)) {
       case Outcome::kInvalid:
@@ -136,14 +140,13 @@ class WhoseWord {
     size_t tried = 0;
     for (auto i = failures_.rbegin(); i != failures_.rend() && tried < kTriedAlone; ++i, ++tried) {
       if (without({*i}) != Outcome::kValid) continue;
-      const Operation operation = history_[part_.ops[*i].id];
-      return "rests on operation " + std::to_string(operation.invoke_index()) +
-             " being a definite failure: if it may have happened, all is explained";
+      return rests_on_failure(history_[part_.ops[*i].id]);
     }
     return "rests on definite failures, though on none of those near the witness alone";
   }
 
  private:
+  static constexpr const char* kIndependent = "independent of your error mapping";
   static constexpr std::ptrdiff_t kNear = 200;
   static constexpr size_t kTriedAlone = 30;
   static constexpr uint64_t kWorkForOne = 2'000'000;
@@ -173,6 +176,7 @@ Position position_of(const KeyHistory& key, const Problem& problem, uint32_t eve
 
 struct Told {
   Verdict verdict;
+  bool rests = false;     // on what the client called a definite failure
   size_t operations = 0;  // that cannot be weakened
   Position last = 0;
 };
@@ -181,6 +185,7 @@ Told tell_unwritten(const History& history, const KeyGroup& group, const Unclaim
                     const Surroundings& surroundings) {
   ThinAir thin_air = tell_thin_air(history, group, *reads.first, surroundings);
   Told told{.verdict = {.name = key_name(group.key), .safety = Safety::kInvalid},
+            .rests = !WhoseWord::is_independent(thin_air.rests_on),
             .operations = thin_air.story.witness.operations.size(),
             .last = thin_air.last};
   told.verdict.reason = named(thin_air.story.anomaly, group.key);
@@ -209,6 +214,7 @@ Told tell_invalid(const History& history, const KeyGroup& group, const KeyResult
   const std::string word = WhoseWord(history, key, told.last, limits).sentence();
   story.witness.lines.push_back(word);
   verdict.facts.emplace_back(fact::kRestsOn, word);
+  told.rests = !WhoseWord::is_independent(word);
   verdict.facts.emplace_back("decided by", std::string(to_string(result.found.stage)));
   verdict.counts = {{"operations", static_cast<int64_t>(group.ids.size())},
                     {"cannot be weakened", static_cast<int64_t>(core.ops.size())}};
@@ -306,9 +312,9 @@ void add_invalid_keys(const History& history, const Keys& keys, const std::vecto
     if (told.size() == kWitnessesMax) break;
     told.push_back(tell_invalid(history, keys.groups[i], keys.results[i], surroundings, limits));
   }
-  // First the one that is understood most easily.
+  // First what no error mapping can explain away, then the one that is understood most easily.
   std::stable_sort(told.begin(), told.end(), [](const Told& a, const Told& b) {
-    return std::pair(a.operations, a.last) < std::pair(b.operations, b.last);
+    return std::tuple(a.rests, a.operations, a.last) < std::tuple(b.rests, b.operations, b.last);
   });
   for (Told& t : told) verdict.add(std::move(t.verdict));
   for (size_t i = kWitnessesMax; i < std::min(invalid.size(), kChildrenMax); ++i) {

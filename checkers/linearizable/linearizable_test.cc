@@ -345,7 +345,8 @@ TEST(Linearizable, AVerdictSaysIfItRestsOnADefiniteFailure) {
   ASSERT_EQ(rests.safety, Safety::kInvalid);
   EXPECT_THAT(rests.children[0].facts,
               Contains(Pair(std::string(fact::kRestsOn),
-                            HasSubstr("rests on operation 2 being a definite failure"))));
+                            HasSubstr("rests on operation 2 being a definite failure "
+                                      "(error: refused): if it may have happened"))));
   EXPECT_THAT(rests.children[0].witness->lines[0], HasSubstr("is recorded as failed"));
 
   const Verdict independent = judge(R"(
@@ -360,6 +361,26 @@ TEST(Linearizable, AVerdictSaysIfItRestsOnADefiniteFailure) {
               Contains(Pair(std::string(fact::kRestsOn),
                             HasSubstr("independent of your error mapping: still impossible when "
                                       "each of 1 failed operation"))));
+}
+
+TEST(Linearizable, WhatRestsOnNoFailureIsToldFirst) {
+  const Verdict verdict = judge(R"(
+    0 invoke write a 1
+    0 ok write a 1
+    1 invoke write a 2
+    1 fail write a 2 error=refused
+    0 invoke read a
+    0 ok read a 2
+    0 invoke write b 1
+    0 ok write b 1
+    0 invoke write b 2
+    0 ok write b 2
+    0 invoke read b
+    0 ok read b 1
+  )");
+  ASSERT_EQ(verdict.children.size(), 2u);
+  EXPECT_EQ(verdict.children[0].name, "b");
+  EXPECT_EQ(verdict.children[1].name, "a");
 }
 
 // --- How anomalies are told.

@@ -518,4 +518,12 @@ Story tell(const History& history, const KeyHistory& key, const Problem& problem
   return Teller(history, key, problem, core, surroundings).tell();
 }
 
+std::string rests_on_failure(const Operation& operation) {
+  std::string error(operation.error_class().text());
+  if (!operation.error_text().empty()) error += ": " + std::string(operation.error_text());
+  return "rests on operation " + std::to_string(operation.invoke_index()) +
+         " being a definite failure" + (error.empty() ? "" : " (error: " + error + ")") +
+         ": if it may have happened, all is explained; look there first";
+}
+
 }  // namespace assay::linearizable

@@ -32,4 +32,7 @@ struct Story {
 Story tell(const History& history, const KeyHistory& key, const Problem& problem, const Core& core,
            const Surroundings& surroundings);
 
+// "rests on operation 12 being a definite failure (error: timeout): …"
+std::string rests_on_failure(const Operation& operation);
+
 }  // namespace assay::linearizable

@@ -38,8 +38,7 @@ std::string whose_word(const History& history, const KeyHistory& key, const KeyO
   for (const KeyOp& op : key.ops) {
     if (op.f == Call::kRead || op.type != OpType::kFail || op.produced() != read.value) continue;
     if (op.call > read.ret) break;
-    return "rests on operation " + std::to_string(history[op.id].invoke_index()) +
-           " being a definite failure: if it may have happened, all is explained";
+    return rests_on_failure(history[op.id]);
   }
   return "independent of your error mapping: no failed operation would have made the value";
 }
