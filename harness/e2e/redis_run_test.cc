@@ -93,8 +93,9 @@ TEST_F(RedisRun, WaitsForReplicasWhereAskedTo) {
                            "redis.wait=2", "--set", "redis.down-after-ms=5000"});
   ASSERT_EQ(ended.code, 0) << ended.out << ended.err;
   // With a replica away nothing changes any more.
-  run({"--nemesis", "pause:one", "--time-limit", "6s", "--fault-duration", "2s", "--seed", "1",
-       "--set", "redis.wait=2", "--set", "redis.down-after-ms=30000"});
+  run({"--nemesis", "pause:one", "--time-limit", "9s", "--fault-duration", "2s",
+       "--nemesis-interval", "500ms", "--seed", "1", "--set", "redis.wait=2", "--set",
+       "redis.down-after-ms=30000"});
   EXPECT_NE(latest("history.jsonl").find("1 of 2 replicas have it"), std::string::npos);
 }
 
