@@ -20,7 +20,7 @@ void BM_ExecClient(benchmark::State& state) {
   std::vector<std::unique_ptr<Client>> clients;
   for (int i = 0; i < count; ++i) {
     ExecClientOptions options;
-    options.program.child.argv = {program, "answer"};
+    options.program.child.argv = {program, "no-value"};
     options.to = {"n1", "127.0.0.1:2379", milliseconds(900)};
     options.errors = std::make_shared<ErrorTable>();
     auto client = start_exec_client(loop, std::move(options));
