@@ -23,43 +23,44 @@ constexpr Rung kLadder[] = {{12, 0}, {48, 1}, {192, 3}, {768, 8}, {3072, 32}};
 // A set of configurations. Records of equal length lie in one array; a table of chains by group
 // (state and placed cas) is made once there are several.
 struct ConfigSet {
-  static constexpr uint32_t kLinear = 8;
+  static constexpr uint32_t kLinear = 12;
 
-  std::vector<uint64_t> data;
-  std::vector<uint32_t> next;  // in the chain
-  std::vector<uint32_t> hashes;
+  std::vector<uint64_t> data;      // as much as there was ever room for; count * stride are used
   std::vector<uint8_t> redundant;  // a better one came later
+  std::vector<uint32_t> next;      // in the chain
   std::vector<uint32_t> heads;
   std::vector<uint32_t> stamps;  // heads of older stamps are empty: no table is ever cleared
   uint32_t stamp = 0;
   uint32_t stride = 1;
+  uint32_t room = 0;  // records
   uint32_t count = 0;
   uint32_t alive = 0;
   bool hashed = false;
 
   void reset(uint32_t words) {
-    stride = words;
+    if (stride != words) {
+      stride = words;
+      room = static_cast<uint32_t>(data.size() / words);
+    }
     count = alive = 0;
     hashed = false;
-    data.clear();
-    next.clear();
-    hashes.clear();
-    redundant.clear();
   }
   uint64_t* at(uint32_t i) { return data.data() + size_t{i} * stride; }
   const uint64_t* at(uint32_t i) const { return data.data() + size_t{i} * stride; }
 
+  // The first of a chain.
   uint32_t head(uint32_t hash) const {
     const uint32_t bucket = hash & (heads.size() - 1);
     return stamps[bucket] == stamp ? heads[bucket] : kNone;
   }
-  void link(uint32_t i) {
-    const uint32_t bucket = hashes[i] & (heads.size() - 1);
+  void link(uint32_t i, uint32_t hash) {
+    const uint32_t bucket = hash & (heads.size() - 1);
     next[i] = stamps[bucket] == stamp ? heads[bucket] : kNone;
     heads[bucket] = i;
     stamps[bucket] = stamp;
   }
-  void build_table() {
+  // An empty table for twice as many as there are.
+  void clear_table() {
     const size_t wanted = std::bit_ceil(size_t{count} * 4 + 32);
     if (heads.size() < wanted) {
       heads.assign(wanted, kNone);
@@ -68,39 +69,51 @@ struct ConfigSet {
     }
     ++stamp;
     hashed = true;
-    for (uint32_t i = 0; i < count; ++i) link(i);
   }
-  void append(const uint64_t* record, uint32_t hash) {
-    data.insert(data.end(), record, record + stride);
-    next.push_back(kNone);
-    hashes.push_back(hash);
-    redundant.push_back(0);
-    ++count;
+  bool crowded() const { return hashed ? size_t{count} * 2 > heads.size() : count > kLinear; }
+
+  // The place of one more.
+  uint64_t* append() {
+    if (count == room) grow();
+    redundant[count] = 0;
     ++alive;
-    if (hashed && count * 2 <= heads.size()) {
-      link(count - 1);
-    } else if (count > kLinear) {
-      build_table();
-    }
+    return at(count++);
   }
-  // Drops the redundant ones. Chains and hashes are gone afterwards.
-  void compact() {
-    if (alive != count) {
-      uint32_t to = 0;
-      for (uint32_t i = 0; i < count; ++i) {
-        if (redundant[i]) continue;
-        if (to != i) std::memcpy(at(to), at(i), stride * sizeof(uint64_t));
-        ++to;
-      }
-      count = to;
-      data.resize(size_t{count} * stride);
-    }
-    next.clear();
-    hashes.clear();
-    redundant.assign(count, 0);
+  void grow() {
+    room = std::max(16u, room * 2);
+    data.resize(size_t{room} * stride);
+    redundant.resize(room);
+    next.resize(room);
+  }
+  void assign(const std::vector<uint64_t>& records) {
+    reset(stride);
+    const auto wanted = static_cast<uint32_t>(records.size() / stride);
+    while (room < wanted) grow();
+    std::copy(records.begin(), records.end(), data.begin());
+    truncate(wanted);
+  }
+  std::vector<uint64_t> records() const { return {data.begin(), data.begin() + size_t{count} * stride}; }
+  // Keeps the first so many, none of them redundant. Chains are gone afterwards.
+  void truncate(uint32_t to) {
+    count = alive = to;
     hashed = false;
+    std::fill_n(redundant.begin(), count, uint8_t{0});
   }
-  size_t bytes() const { return size_t{count} * (stride * sizeof(uint64_t) + 24); }
+  // Drops the redundant ones.
+  void compact() {
+    if (alive == count) {
+      hashed = false;
+      return;
+    }
+    uint32_t to = 0;
+    for (uint32_t i = 0; i < count; ++i) {
+      if (redundant[i]) continue;
+      if (to != i) std::memcpy(at(to), at(i), stride * sizeof(uint64_t));
+      ++to;
+    }
+    truncate(to);
+  }
+  size_t bytes() const { return size_t{room} * (stride * sizeof(uint64_t) + 5); }
 };
 
 // A class of optional operations of which some were invoked. `invoked` does not count those that
@@ -119,7 +132,6 @@ struct Checkpoint {
   std::vector<uint32_t> slots;
   std::vector<std::pair<uint32_t, uint32_t>> lanes;  // class, invoked
   uint32_t lane_words = 0;
-  uint32_t count = 0;
   std::vector<uint64_t> layer;
 };
 
@@ -130,7 +142,8 @@ struct TraceNode {
 };
 
 enum class Step : uint8_t { kDied, kSurvived, kOutOfBudget };
-enum Family : int { kReads, kWrites, kCasFrom, kCasTo, kMismatches, kFamilies };
+// Operations under way that concern a value. Awaiting: reads of it and cas from it.
+enum Family : int { kAwaiting, kReads, kWrites, kCasFrom, kCasTo, kMismatches, kFamilies };
 
 // The search over one problem, with masks of kWords words over the operations under way (0: as
 // many as it takes).
@@ -159,6 +172,7 @@ class Sweep {
     active_values_.push_back(0);  // the first stands for every value without pending operations
     for (uint32_t slot = 64 * words(); slot-- > 0;) free_slots_.push_back(slot);
     slots_.assign(64 * words(), kNone);
+    earlier_.assign(size_t{64} * words() * words(), 0);
     if (options.want_order) trace_.push_back({0, 0, 0});
   }
 
@@ -181,7 +195,8 @@ class Sweep {
   }
 
   // --- Records.
-  uint32_t stride() const { return 1 + 2 * words() + lane_words_; }
+  uint32_t fixed() const { return 1 + 2 * static_cast<uint32_t>(words()); }
+  uint32_t stride() const { return fixed() + lane_words_; }
   static ValueId state(const uint64_t* c) { return static_cast<uint32_t>(c[0]); }
   static void set_state(uint64_t* c, ValueId v) { c[0] = (c[0] >> 32 << 32) | v; }
   static uint32_t trace(const uint64_t* c) { return static_cast<uint32_t>(c[0] >> 32); }
@@ -219,7 +234,7 @@ class Sweep {
   }
   // A read of v or a cas from it is under way and not placed.
   bool awaited(ValueId v, const uint64_t* c) const {
-    return active_[v] != 0 && (any_unplaced(v, kReads, c) || any_unplaced(v, kCasFrom, c));
+    return any_unplaced(v, kAwaiting, c);
   }
 
   void join(ValueId v, Family which, uint32_t slot) {
@@ -238,12 +253,41 @@ class Sweep {
     }
     ++active_values_[active_[v]];
     set(family(v, which), slot);
+    if (which == kReads || which == kCasFrom) set(family(v, kAwaiting), slot);
   }
   void leave(ValueId v, Family which, uint32_t slot) {
     clear(family(v, which), slot);
+    clear(family(v, kAwaiting), slot);
     if (--active_values_[active_[v]] > 0) return;
     spare_values_.push_back(active_[v]);
     active_[v] = 0;
+  }
+
+  // Of the operations under way equal in kind and values to that of a slot: which return before it.
+  uint64_t* earlier(uint32_t slot) { return earlier_.data() + size_t{slot} * words(); }
+  template <typename Fn>
+  void for_each_equal(const ProblemOp& o, uint32_t slot, const Fn& fn) {
+    const uint64_t* to = family(o.to, o.kind == Kind::kWrite ? kWrites : kCasTo);
+    const uint64_t* from = o.kind == Kind::kCas ? family(o.from, kCasFrom) : to;
+    for (int w = 0; w < words(); ++w) {
+      for (uint64_t rest = to[w] & from[w]; rest; rest &= rest - 1) {
+        const uint32_t other = 64 * w + std::countr_zero(rest);
+        if (other != slot) fn(other);
+      }
+    }
+  }
+  void order_among_equals(const ProblemOp& o, uint32_t slot) {
+    std::fill_n(earlier(slot), words(), 0);
+    for_each_equal(o, slot, [&](uint32_t other) {
+      if (problem_.ops[slots_[other]].ret < o.ret) {
+        set(earlier(slot), other);
+      } else {
+        set(earlier(other), slot);
+      }
+    });
+  }
+  void leave_equals(const ProblemOp& o, uint32_t slot) {
+    for_each_equal(o, slot, [&](uint32_t other) { clear(earlier(other), slot); });
   }
 
   void occupy(uint32_t op, uint32_t slot) {
@@ -262,11 +306,13 @@ class Sweep {
       case Kind::kWrite:
         join(o.to, kWrites, slot);
         set(all_writes_.data(), slot);
+        order_among_equals(o, slot);
         break;
       case Kind::kCas:
         join(o.from, kCasFrom, slot);
         join(o.to, kCasTo, slot);
         set(all_cas_.data(), slot);
+        order_among_equals(o, slot);
         break;
     }
   }
@@ -284,10 +330,12 @@ class Sweep {
         clear(all_observers_.data(), slot);
         break;
       case Kind::kWrite:
+        leave_equals(o, slot);
         leave(o.to, kWrites, slot);
         clear(all_writes_.data(), slot);
         break;
       case Kind::kCas:
+        leave_equals(o, slot);
         leave(o.from, kCasFrom, slot);
         leave(o.to, kCasTo, slot);
         clear(all_cas_.data(), slot);
@@ -334,15 +382,13 @@ class Sweep {
   void widen_lanes() {
     const uint32_t old_stride = stride();
     lane_words_ = lane_words_ == 0 ? 1 : lane_words_ * 2;
-    ConfigSet wide;
-    wide.reset(stride());
-    for (uint32_t i = 0; i < layer_.count; ++i) {
-      wide.data.insert(wide.data.end(), layer_.at(i), layer_.at(i) + old_stride);
-      wide.data.resize(size_t{i + 1} * stride(), 0);
+    std::vector<uint64_t> wide;
+    for (uint32_t i = 0; i < layer_->count; ++i) {
+      wide.insert(wide.end(), layer_->at(i), layer_->at(i) + old_stride);
+      wide.resize(size_t{i + 1} * stride(), 0);
     }
-    wide.count = wide.alive = layer_.count;
-    wide.redundant.assign(wide.count, 0);
-    layer_ = std::move(wide);
+    layer_->reset(stride());
+    layer_->assign(wide);
   }
   bool available(const uint64_t* c, uint32_t lane) const {
     return unlimited_ || used(c, lane) < std::min(lanes_[lane].invoked, kUsedMax);
@@ -365,13 +411,13 @@ class Sweep {
 
   // Takes what all have used off the counts, and forgets classes that can never matter again.
   void tidy_lanes() {
-    if (open_lanes_ == 0 || layer_.count == 0) return;
+    if (open_lanes_ == 0 || layer_->count == 0) return;
     for (uint32_t lane = 0; lane < lanes_.size(); ++lane) {
       if (lanes_[lane].cls == kNone) continue;
       if (!unlimited_) {
         uint32_t least = kUsedMax;
-        for (uint32_t i = 0; i < layer_.count; ++i) {
-          least = std::min(least, used(layer_.at(i), lane));
+        for (uint32_t i = 0; i < layer_->count; ++i) {
+          least = std::min(least, used(layer_->at(i), lane));
         }
         if (least > 0) {
           shift_lane(lane, least);
@@ -380,8 +426,8 @@ class Sweep {
         if (lanes_[lane].invoked > 0 && wanted_by_anyone(problem_.classes[lanes_[lane].cls].to)) {
           continue;
         }
-        for (uint32_t i = 0; i < layer_.count; ++i) {
-          uint64_t* c = layer_.at(i);
+        for (uint32_t i = 0; i < layer_->count; ++i) {
+          uint64_t* c = layer_->at(i);
           used(c)[lane / kLanesPerWord] &= ~(uint64_t{0xffff} << (16 * (lane % kLanesPerWord)));
         }
       } else if (wanted_by_anyone(problem_.classes[lanes_[lane].cls].to)) {
@@ -392,8 +438,8 @@ class Sweep {
     }
   }
   void shift_lane(uint32_t lane, uint64_t by) {
-    for (uint32_t i = 0; i < layer_.count; ++i) {
-      used(layer_.at(i))[lane / kLanesPerWord] -= by << (16 * (lane % kLanesPerWord));
+    for (uint32_t i = 0; i < layer_->count; ++i) {
+      used(layer_->at(i))[lane / kLanesPerWord] -= by << (16 * (lane % kLanesPerWord));
     }
   }
   // Whether v can be of use to any configuration, now or later.
@@ -443,8 +489,9 @@ class Sweep {
     return true;
   }
   bool insert(ConfigSet& set, const uint64_t* c) {
-    const uint32_t hash = group_hash(c);
+    uint32_t hash = 0;
     if (set.hashed) {
+      hash = group_hash(c);
       for (uint32_t i = set.head(hash); i != kNone; i = set.next[i]) {
         if (!compare(set, i, c)) return false;
       }
@@ -453,7 +500,13 @@ class Sweep {
         if (!compare(set, i, c)) return false;
       }
     }
-    set.append(c, hash);
+    copy(c, set.append());
+    if (set.crowded()) {
+      set.clear_table();
+      for (uint32_t i = 0; i < set.count; ++i) set.link(i, group_hash(set.at(i)));
+    } else if (set.hashed) {
+      set.link(set.count - 1, hash);
+    }
     return true;
   }
   // False: the i-th makes c redundant. Marks the i-th when it is the other way.
@@ -501,8 +554,8 @@ class Sweep {
     const uint32_t slot = free_slots_.back();
     free_slots_.pop_back();
     occupy(op, slot);
-    for (uint32_t i = 0; i < layer_.count; ++i) {
-      uint64_t* c = layer_.at(i);
+    for (uint32_t i = 0; i < layer_->count; ++i) {
+      uint64_t* c = layer_->at(i);
       if (o.kind == Kind::kRead && state(c) == o.from) set(placed(c), slot);
       if (o.kind == Kind::kMismatch && state(c) != o.from) set(placed(c), slot);
       if (o.kind == Kind::kWrite && state(c) == o.to && reductions_.lazy_writes) {
@@ -514,35 +567,35 @@ class Sweep {
   void on_return(uint32_t op) {
     const uint32_t slot = slot_of_[op];
     bool all_placed = true;
-    for (uint32_t i = 0; i < layer_.count && all_placed; ++i) {
-      all_placed = test(placed(layer_.at(i)), slot);
+    for (uint32_t i = 0; i < layer_->count && all_placed; ++i) {
+      all_placed = test(placed(layer_->at(i)), slot);
     }
     if (all_placed) {
-      for (uint32_t i = 0; i < layer_.count; ++i) clear(placed(layer_.at(i)), slot);
+      for (uint32_t i = 0; i < layer_->count; ++i) clear(placed(layer_->at(i)), slot);
     } else {
       returning_ = op;
       returning_slot_ = slot;
       sort_out();
       if (frontier_.count > 0) burst();
-      next_.compact();
+      next_->compact();
       std::swap(layer_, next_);
       cut_to_beam();
     }
     vacate(op);
     free_slots_.push_back(slot);
-    counters_.layer_max = std::max<uint64_t>(counters_.layer_max, layer_.count);
+    counters_.layer_max = std::max<uint64_t>(counters_.layer_max, layer_->count);
   }
 
   // Of the layer: into next_ where the returning operation is placed or was overwritten unseen,
   // into frontier_ where it must (or may) still be placed.
   void sort_out() {
     const ProblemOp& o = problem_.ops[returning_];
-    next_.reset(stride());
+    next_->reset(stride());
     frontier_.reset(stride());
     child_.resize(stride());
     node_.resize(stride());
-    for (uint32_t i = 0; i < layer_.count; ++i) {
-      const uint64_t* c = layer_.at(i);
+    for (uint32_t i = 0; i < layer_->count; ++i) {
+      const uint64_t* c = layer_->at(i);
       if (test(placed(c), returning_slot_)) {
         copy(c, child_.data());
         finish();
@@ -569,12 +622,13 @@ class Sweep {
     }
   }
   void copy(const uint64_t* from, uint64_t* to) const {
-    std::memcpy(to, from, stride() * sizeof(uint64_t));
+    std::memcpy(to, from, fixed() * sizeof(uint64_t));  // of known size, usually
+    for (uint32_t i = fixed(); i < fixed() + lane_words_; ++i) to[i] = from[i];
   }
   // child_ has placed the returning operation.
   bool finish() {
     clear(placed(child_.data()), returning_slot_);
-    return insert(next_, child_.data());
+    return insert(*next_, child_.data());
   }
 
   void burst() {
@@ -582,7 +636,7 @@ class Sweep {
     if (lean) truncated_ = true;
     use_optional_ = !lean;
     expand_all();
-    if (lean && next_.alive == 0) {
+    if (lean && next_->alive == 0) {
       ++counters_.lean_retries;
       use_optional_ = true;
       expand_all();
@@ -618,18 +672,10 @@ class Sweep {
 
   void expand_cas(ValueId s, bool escape) {
     const uint64_t* c = node_.data();
-    if (active_[s] != 0) {
-      const uint64_t* from = family(s, kCasFrom);
-      for_each_unplaced(from, [&](uint32_t op) { note_earliest(earliest_cas_, op); });
-      for_each_unplaced(from, [&](uint32_t op) {
-        if (op == returning_) return;
-        if (reductions_.symmetry && !is_earliest(earliest_cas_, op)) {
-          ++counters_.symmetric;
-          return;
-        }
-        try_cas(problem_.ops[op].to, op, kNone);
-      });
-    }
+    for_each_unplaced(family(s, kCasFrom), [&](uint32_t slot) {
+      if (slot == returning_slot_ || has_earlier_equal(slot)) return;
+      try_cas(problem_.ops[slots_[slot]].to, slots_[slot], kNone);
+    });
     if (!use_optional_) return;
     for (uint32_t lane = lanes_from_[s]; lane != kNone; lane = lanes_[lane].next_from) {
       if (!available(c, lane)) continue;
@@ -655,24 +701,21 @@ class Sweep {
   void expand_writes(ValueId s, bool escape) {
     const uint64_t* c = node_.data();
     uint32_t escaping = kNone;  // narrow: of the writes that only satisfy an F, the first to return
-    const uint64_t* writes = all_writes_.data();
-    for_each_unplaced(writes, [&](uint32_t op) { note_earliest(earliest_writes_, op); });
-    for_each_unplaced(writes, [&](uint32_t op) {
-      if (op == returning_) return;
-      if (reductions_.symmetry && !is_earliest(earliest_writes_, op)) {
-        ++counters_.symmetric;
-        return;
-      }
-      const ValueId to = problem_.ops[op].to;
-      const Use use = use_of_write(s, to, escape);
-      if (use == Use::kNothing) return;
-      if (use == Use::kEscape && narrow_) {
-        if (escaping != kNone) truncated_ = true;
-        if (escaping == kNone || problem_.ops[op].ret < problem_.ops[escaping].ret) escaping = op;
-        return;
-      }
-      try_write(to, op, kNone);
-    });
+    if (escape || anyone_awaits(c)) {
+      for_each_unplaced(all_writes_.data(), [&](uint32_t slot) {
+        if (slot == returning_slot_ || has_earlier_equal(slot)) return;
+        const uint32_t op = slots_[slot];
+        const ValueId to = problem_.ops[op].to;
+        const Use use = use_of_write(s, to, escape);
+        if (use == Use::kNothing) return;
+        if (use == Use::kEscape && narrow_) {
+          if (escaping != kNone) truncated_ = true;
+          if (escaping == kNone || problem_.ops[op].ret < problem_.ops[escaping].ret) escaping = op;
+          return;
+        }
+        try_write(to, op, kNone);
+      });
+    }
     if (escaping != kNone) try_write(problem_.ops[escaping].to, escaping, kNone);
     if (!use_optional_) return;
     for (uint32_t lane = 0; lane < lanes_.size(); ++lane) {
@@ -723,22 +766,23 @@ class Sweep {
     }
     return false;
   }
-  // Of node_'s unplaced operations of one kind and value, the one that returns first, by what is
-  // produced.
-  struct Earliest {
-    uint64_t node = 0;  // for which it was found
-    uint32_t op = kNone;
-  };
-  void note_earliest(std::vector<Earliest>& earliest, uint32_t op) {
-    const uint32_t value = active_[problem_.ops[op].to];
-    if (earliest.size() < active_values_.size()) earliest.resize(active_values_.size());
-    Earliest& best = earliest[value];
-    if (best.node != counters_.nodes || problem_.ops[op].ret < problem_.ops[best.op].ret) {
-      best = {counters_.nodes, op};
+  // Whether a write could be of use: somebody may be waiting for its value.
+  bool anyone_awaits(const uint64_t* c) const {
+    if (!reductions_.lazy_writes || !reductions_.productive || open_lanes_ > 0) return true;
+    for (int w = 0; w < words(); ++w) {
+      if ((all_observers_[w] | all_cas_[w]) & ~placed(c)[w]) return true;
     }
+    return false;
   }
-  bool is_earliest(const std::vector<Earliest>& earliest, uint32_t op) const {
-    return earliest[active_[problem_.ops[op].to]].op == op;
+  bool has_earlier_equal(uint32_t slot) {
+    if (!reductions_.symmetry) return false;
+    for (int w = 0; w < words(); ++w) {
+      if (earlier(slot)[w] & ~placed(node_.data())[w]) {
+        ++counters_.symmetric;
+        return true;
+      }
+    }
+    return false;
   }
   bool any_unplaced_cas(ValueId from, ValueId to, const uint64_t* c) const {
     for (int w = 0; w < words(); ++w) {
@@ -750,7 +794,7 @@ class Sweep {
   void for_each_unplaced(const uint64_t* mask, const Fn& fn) {
     for (int w = 0; w < words(); ++w) {
       for (uint64_t rest = mask[w] & ~placed(node_.data())[w]; rest; rest &= rest - 1) {
-        fn(slots_[64 * w + std::countr_zero(rest)]);
+        fn(64 * w + static_cast<uint32_t>(std::countr_zero(rest)));
       }
     }
   }
@@ -806,21 +850,19 @@ class Sweep {
 
   // --- The beam.
   void cut_to_beam() {
-    if (beam_ == 0 || layer_.count <= beam_) return;
+    if (beam_ == 0 || layer_->count <= beam_) return;
     truncated_ = true;
     ++counters_.beam_cuts;
     scores_.clear();
-    for (uint32_t i = 0; i < layer_.count; ++i) scores_.emplace_back(score(layer_.at(i)), i);
+    for (uint32_t i = 0; i < layer_->count; ++i) scores_.emplace_back(score(layer_->at(i)), i);
     std::nth_element(scores_.begin(), scores_.begin() + beam_, scores_.end());
     scores_.resize(beam_);
     std::sort(scores_.begin(), scores_.end(),
               [](const auto& a, const auto& b) { return a.second < b.second; });
     for (uint32_t to = 0; to < beam_; ++to) {
-      if (scores_[to].second != to) copy(layer_.at(scores_[to].second), layer_.at(to));
+      if (scores_[to].second != to) copy(layer_->at(scores_[to].second), layer_->at(to));
     }
-    layer_.count = layer_.alive = beam_;
-    layer_.data.resize(size_t{beam_} * stride());
-    layer_.redundant.assign(beam_, 0);
+    layer_->truncate(beam_);
   }
   uint32_t score(const uint64_t* c) const {
     uint32_t score = 0;
@@ -848,7 +890,7 @@ class Sweep {
         on_call(event / 2);
       }
       if (over_budget()) return Step::kOutOfBudget;
-      if (layer_.count == 0) return Step::kDied;
+      if (layer_->count == 0) return Step::kDied;
       ++event_;
     }
     return Step::kSurvived;
@@ -859,13 +901,13 @@ class Sweep {
     if (counters_.work >= work_max_) out_of_budget_ = true;
     if (counters_.nodes % 1024 == 0) {
       poll();
-      if (next_.bytes() + frontier_.bytes() + layer_.bytes() > options_.memory_bytes_max) {
+      if (next_->bytes() + frontier_.bytes() + layer_->bytes() > options_.memory_bytes_max) {
         out_of_budget_ = true;
       }
     }
   }
   bool over_budget() {
-    counters_.work += 2 + layer_.count;
+    counters_.work += 2 + layer_->count;
     if (counters_.work >= work_max_) out_of_budget_ = true;
     if (counters_.events % 4096 == 0) poll();
     return out_of_budget_;
@@ -893,8 +935,7 @@ class Sweep {
                           .slots = slots_,
                           .lanes = {},
                           .lane_words = lane_words_,
-                          .count = layer_.count,
-                          .layer = layer_.data};
+                          .layer = layer_->records()};
     for (const Lane& lane : lanes_) checkpoint.lanes.emplace_back(lane.cls, lane.invoked);
     saved_at_ = event_;
     if (!truncated_ && !unlimited_) exact_ = checkpoint;
@@ -923,10 +964,8 @@ class Sweep {
       }
     }
     lane_words_ = checkpoint.lane_words;
-    layer_.reset(stride());
-    layer_.data = checkpoint.layer;
-    layer_.count = layer_.alive = checkpoint.count;
-    layer_.redundant.assign(layer_.count, 0);
+    layer_->reset(stride());
+    layer_->assign(checkpoint.layer);
     for (const auto& [cls, invoked] : checkpoint.lanes) {
       const auto lane = static_cast<uint32_t>(lanes_.size());
       if (cls != kNone) {
@@ -944,7 +983,7 @@ class Sweep {
   // --- How it goes.
   void begin() {
     set_level(options_.beam == 0 ? kFullLevel : 0);
-    layer_.reset(stride());
+    layer_->reset(stride());
     for (; event_ < problem_.start; ++event_) {
       const uint32_t event = problem_.events[event_];
       if (event & 1) {
@@ -962,8 +1001,8 @@ class Sweep {
   void begin_at_initial() {
     child_.assign(stride(), 0);
     set_state(child_.data(), problem_.initial);
-    insert(layer_, child_.data());
-    layer_.compact();
+    insert(*layer_, child_.data());
+    layer_->compact();
   }
   // Every state that may be, with every subset of the cas under way placed; all writes under way
   // free, all observers placed. That is at least as good as any configuration that can have come
@@ -990,10 +1029,10 @@ class Sweep {
         for (size_t i = 0; i < cas.size(); ++i) {
           if (subset >> i & 1) set(placed(c), cas[i]);
         }
-        insert(layer_, c);
+        insert(*layer_, c);
       }
     }
-    layer_.compact();
+    layer_->compact();
   }
 
   SearchResult run_ladder() {
@@ -1045,15 +1084,15 @@ class Sweep {
       unlimited_ = unlimited;
       return;
     }
-    const ConfigSet counted = layer_;
-    const uint32_t counted_stride = counted.stride;
+    const std::vector<uint64_t> counted = layer_->records();
+    const uint32_t counted_stride = layer_->stride;
     unlimited_ = true;
     lane_words_ = 0;
-    layer_.reset(stride());
-    for (uint32_t i = 0; i < counted.count; ++i) {
-      insert(layer_, counted.data.data() + size_t{i} * counted_stride);
+    layer_->reset(stride());
+    for (size_t i = 0; i < counted.size(); i += counted_stride) {
+      insert(*layer_, counted.data() + i);
     }
-    layer_.compact();
+    layer_->compact();
   }
 
   SearchResult unknown() {
@@ -1070,7 +1109,7 @@ class Sweep {
       if (problem_.ops[op].optional) members[problem_.ops[op].cls].push_back(op);
     }
     std::vector<Placement> placements;
-    for (uint32_t id = trace(layer_.at(0)); id != 0; id = trace_[id].parent) {
+    for (uint32_t id = trace(layer_->at(0)); id != 0; id = trace_[id].parent) {
       placements.push_back({trace_[id].what, trace_[id].event});
     }
     std::reverse(placements.begin(), placements.end());
@@ -1101,6 +1140,7 @@ class Sweep {
   std::vector<uint32_t> lanes_to_;
   std::vector<uint32_t> lane_of_;  // by class
   std::vector<uint64_t> families_;
+  std::vector<uint64_t> earlier_;  // by slot
   std::vector<uint64_t> all_writes_;
   std::vector<uint64_t> all_cas_;
   std::vector<uint64_t> all_observers_;
@@ -1119,7 +1159,9 @@ class Sweep {
   bool out_of_budget_ = false;
   bool exhausted_ = false;
   uint64_t work_max_ = options_.work_max;
-  ConfigSet layer_, next_, frontier_;
+  ConfigSet sets_[2], frontier_;
+  ConfigSet* layer_ = &sets_[0];
+  ConfigSet* next_ = &sets_[1];
   std::vector<Checkpoint> checkpoints_;
   Checkpoint exact_;
 
@@ -1130,7 +1172,6 @@ class Sweep {
   std::vector<uint64_t> node_;
   std::vector<uint64_t> child_;
   std::vector<std::pair<uint32_t, uint32_t>> scores_;
-  std::vector<Earliest> earliest_writes_, earliest_cas_;
 
   std::vector<TraceNode> trace_;
   SearchCounters counters_;
