@@ -41,27 +41,6 @@ Scalar scalar_of(const Value& value, const History& history, const KeyGroup& gro
   return {.kind = UINT8_MAX, .bits = 0};
 }
 
-KeyOp key_op(const Operation& operation) {
-  KeyOp op;
-  op.type = operation.type();
-  op.id = static_cast<uint32_t>(operation.id());
-  op.call = operation.invoke_position();
-  op.ret = operation.return_position();
-  if (operation.f() == f::read) {
-    op.f = Call::kRead;
-    if (op.type == OpType::kOk) op.value = operation.result_scalar();
-  } else if (operation.f() == f::cas) {
-    op.f = Call::kCas;
-    op.guarded = !operation.expected().none();
-    op.mismatch = op.type == OpType::kFail && failed_by_comparison(operation);
-    operation.argument_pair(op.value, op.next);
-  } else {
-    op.f = Call::kWrite;
-    if (operation.f() == f::write) op.value = operation.argument_scalar();
-  }
-  return op;
-}
-
 std::string where(const Operation& operation) {
   return "operation " + std::to_string(operation.invoke_index());
 }
@@ -89,14 +68,43 @@ std::vector<KeyGroup> group_by_key(const History& history) {
   return groups;
 }
 
-KeyHistory key_history(const History& history, const KeyGroup& group, Reads reads) {
+KeyOp key_op(const Operation& operation) {
+  KeyOp op;
+  op.type = operation.type();
+  op.id = static_cast<uint32_t>(operation.id());
+  op.call = operation.invoke_position();
+  op.ret = operation.return_position();
+  if (operation.f() == f::read) {
+    op.f = Call::kRead;
+    if (op.type == OpType::kOk) op.value = operation.result_scalar();
+  } else if (operation.f() == f::cas) {
+    op.f = Call::kCas;
+    op.guarded = !operation.expected().none();
+    op.mismatch = op.type == OpType::kFail && failed_by_comparison(operation);
+    operation.argument_pair(op.value, op.next);
+  } else {
+    op.f = Call::kWrite;
+    if (operation.f() == f::write) op.value = operation.argument_scalar();
+  }
+  return op;
+}
+
+bool judges_reads(const History& history) {
+  return read_claim(history.header()) == "linearizable";
+}
+
+Conventions conventions_of(const History& history, const KeyGroup& group) {
   const HistoryHeader& header = history.header();
-  const bool all = reads == Reads::kAll || read_claim(header) == "linearizable";
+  return {.initial = scalar_of(header.initial_of(group.key), history, group),
+          .failed_cas_observes = header.failed_cas_observes,
+          .null_read_is_value = header.null_read_is_value};
+}
+
+KeyHistory key_history(const History& history, const KeyGroup& group, Reads reads) {
+  const bool all = reads == Reads::kAll || judges_reads(history);
   KeyHistory result;
   result.key = group.key;
-  result.conventions.initial = scalar_of(header.initial_of(group.key), history, group);
-  result.conventions.failed_cas_observes = header.failed_cas_observes;
-  result.conventions.null_read_is_value = header.null_read_is_value;
+  result.conventions = conventions_of(history, group);
   result.ops.reserve(group.ids.size());
   for (uint32_t id : group.ids) {
     if (all || history[id].f() != f::read) result.ops.push_back(key_op(history[id]));

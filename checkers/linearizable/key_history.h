@@ -57,6 +57,12 @@ enum class Reads : uint8_t { kJudged, kAll };
 // Reads one key out of the history. Its operations must be ones that can_judge() accepts.
 KeyHistory key_history(const History& history, const KeyGroup& group, Reads reads = Reads::kJudged);
 
+// How the header says that the key is to be read.
+Conventions conventions_of(const History& history, const KeyGroup& group);
+// Whether reads are judged as linearizable.
+bool judges_reads(const History& history);
+KeyOp key_op(const Operation& operation);
+
 // An input error when there is an operation that a register does not have, or a claim of reads that
 // is not known.
 Result<void> can_judge(const History& history);

@@ -7,6 +7,7 @@
 #include <tuple>
 
 #include "checkers/facts.h"
+#include "checkers/linearizable/judge.h"
 #include "checkers/linearizable/order.h"
 #include "checkers/linearizable/story.h"
 #include "checkers/linearizable/unclaimed_reads.h"
@@ -19,18 +20,8 @@ namespace {
 constexpr size_t kWitnessesMax = 5;  // keys whose anomaly is told
 constexpr size_t kChildrenMax = 20;  // keys shown
 
-// Decides one problem. The path for unique values (no search at all) branches off here.
-SearchResult decide(const Problem& problem, const SearchOptions& options) {
-  return search(problem, options);
-}
-
-struct KeyResult {
-  SearchResult found;
-  size_t events = 0;
-  size_t unknown = 0;     // optional operations
-  bool observed = false;  // something was read or compared
+struct KeyFinding : KeyResult {
   UnclaimedReads reads;
-
   Outcome outcome() const { return reads.first ? Outcome::kInvalid : found.outcome; }
 };
 
@@ -45,7 +36,7 @@ class Keys {
   void judge() {
     std::atomic<size_t> next{0};
     auto work = [&] {
-      for (size_t i = next++; i < groups.size(); i = next++) results[i] = judge_key(i);
+      for (size_t i = next++; i < groups.size(); i = next++) results[i] = judge_one(i);
     };
     const size_t jobs = std::clamp<size_t>(groups.size(), 1, std::max(1, budget_.jobs));
     std::vector<std::thread> threads;
@@ -63,30 +54,21 @@ class Keys {
   }
 
  private:
-  KeyResult judge_key(size_t i) const {
-    KeyResult result;
+  KeyFinding judge_one(size_t i) const {
+    KeyFinding result;
     if (budget_.exhausted()) return result;  // small keys end before the search asks
-    if (read_claim(history_.header()) != "linearizable")
-      result.reads = judge_values(history_, groups[i]);
-    const KeyHistory key = key_history(history_, groups[i]);
-    const Problem problem = prepare(key);
-    SearchOptions search_options = options_.search;
-    search_options.exhausted = budget_.exhausted;
-    search_options.memory_bytes_max =
+    if (!judges_reads(history_)) result.reads = judge_values(history_, groups[i]);
+    JudgeOptions options{.search = options_.search, .want_order = options_.prove};
+    options.search.exhausted = budget_.exhausted;
+    options.search.memory_bytes_max =
         budget_.memory_bytes / 4 / static_cast<uint64_t>(std::max(1, budget_.jobs));
-    search_options.want_order |= options_.prove;
-    result.found = decide(problem, search_options);
-    result.events = problem.events.size();
-    for (const ProblemOp& op : problem.ops) {
-      result.unknown += op.optional;
-      result.observed |= !op.optional && op.kind != Kind::kWrite;
-    }
+    static_cast<KeyResult&>(result) = judge_key(history_, groups[i], options);
     if (options_.prove && result.found.outcome == Outcome::kValid) {
-      const std::string wrong = replay(key, linear_order(problem, result.found.placements));
+      const std::string wrong = replay(key_history(history_, groups[i]), result.order);
       ASSAY_CHECK(wrong.empty(), "the order found for key \"%s\" is not one: %s",
-                  std::string(key.key.text()).c_str(), wrong.c_str());
+                  std::string(groups[i].key.text()).c_str(), wrong.c_str());
     }
-    result.found.placements = {};
+    result.order = {};
     return result;
   }
 
@@ -96,7 +78,7 @@ class Keys {
 
  public:
   const std::vector<KeyGroup> groups;
-  std::vector<KeyResult> results;
+  std::vector<KeyFinding> results;
 };
 
 std::string key_name(Symbol key) { return key.empty() ? "register" : std::string(key.text()); }
@@ -197,12 +179,96 @@ Told tell_unwritten(const History& history, const KeyGroup& group, const Unclaim
   return told;
 }
 
-Told tell_invalid(const History& history, const KeyGroup& group, const KeyResult& result,
+// The operations that a proof rests on: a few, where they were named by what decided; else all.
+struct Case {
+  KeyHistory key;
+  KeyHistory judged;  // the same, with a cas taken for a write where what it expected is left out
+  Problem problem;
+  uint32_t event = 0;  // at which it is impossible
+};
+
+bool contains(const std::vector<Scalar>& values, const Scalar& value) {
+  return std::find(values.begin(), values.end(), value) != values.end();
+}
+bool holds(const std::vector<Position>& positions, const KeyOp& op) {
+  auto has = [&](Position p) {
+    return p != kOpen && std::binary_search(positions.begin(), positions.end(), p);
+  };
+  return has(op.call) || has(op.ret);
+}
+
+enum class Failures : uint8_t {
+  kTelling,  // those that would have made a value that the suspects saw
+  kAll       // … and whatever else was said not to have happened before the last of them
+};
+
+// The suspects, and definite failures: one that happened after all might be why.
+std::optional<Case> case_of_suspects(const History& history, const KeyGroup& group,
+                                     KeyResult result, Failures failures) {
+  std::sort(result.suspects.begin(), result.suspects.end());
+  std::sort(result.as_writes.begin(), result.as_writes.end());
+  std::vector<Scalar> seen;
+  for (uint32_t id : group.ids) {
+    const KeyOp op = key_op(history[id]);
+    if (holds(result.suspects, op)) seen.push_back(op.value);
+  }
+  Case part{.key = {.key = group.key, .conventions = conventions_of(history, group), .ops = {}},
+            .judged = {}, .problem = {}};
+  for (uint32_t id : group.ids) {
+    KeyOp op = key_op(history[id]);
+    const bool suspect = holds(result.suspects, op);
+    const bool failed = op.type == OpType::kFail && op.f != Call::kRead &&
+                        op.call < result.suspects.back() &&
+                        (failures == Failures::kAll || contains(seen, op.produced()));
+    op.mismatch &= suspect;  // it may have observed a write that is left out here
+    if (failed || suspect) part.key.ops.push_back(op);
+  }
+  part.judged = part.key;
+  for (KeyOp& op : part.judged.ops) {
+    if (op.f != Call::kCas || op.type == OpType::kFail || !holds(result.as_writes, op)) continue;
+    op.f = Call::kWrite;
+    op.value = op.next;
+  }
+  part.problem = prepare(part.judged);
+  SearchOptions options;
+  options.work_max = 10'000'000;
+  const SearchResult found = search(part.problem, options);
+  part.event = found.event;
+  if (found.outcome != Outcome::kInvalid) return std::nullopt;
+  return part;
+}
+
+Case case_of(const History& history, const KeyGroup& group, const KeyFinding& result) {
+  if (!result.suspects.empty()) {
+    if (auto part = case_of_suspects(history, group, result, Failures::kTelling)) return std::move(*part);
+  }
+  Case all{.key = key_history(history, group), .judged = {}, .problem = {}};
+  all.judged = all.key;
+  all.problem = prepare(all.key);
+  all.event = result.found.stage == Stage::kUnique ? search(all.problem).event : result.found.event;
+  return all;
+}
+
+// A failed cas among the suspects may rest on any write between them.
+std::string whose_word(const History& history, const KeyGroup& group, const KeyFinding& result,
+                       const Case& found, Position last, const ShrinkLimits& limits) {
+  const bool named = found.key.ops.size() < group.ids.size();
+  const bool compared = std::any_of(found.key.ops.begin(), found.key.ops.end(),
+                                    [](const KeyOp& op) { return op.mismatch; });
+  if (named && !compared) {
+    if (const auto part = case_of_suspects(history, group, result, Failures::kAll))
+      return WhoseWord(history, part->judged, last, limits).sentence();
+  }
+  return WhoseWord(history, key_history(history, group), last, limits).sentence();
+}
+
+Told tell_invalid(const History& history, const KeyGroup& group, const KeyFinding& result,
                   const Surroundings& surroundings, const ShrinkLimits& limits) {
   if (result.reads.first) return tell_unwritten(history, group, result.reads, surroundings);
-  const KeyHistory key = key_history(history, group);
-  const Problem problem = prepare(key);
-  const Core core = shrink(problem, result.found.event, limits);
+  const Case found = case_of(history, group, result);
+  const KeyHistory& key = found.key;
+  const Problem& problem = found.problem;
+  const Core core = shrink(problem, found.event, limits);
   Story story = tell(history, key, problem, core, surroundings);
   Told told;
   told.operations = core.ops.size();
@@ -211,7 +277,7 @@ Told tell_invalid(const History& history, const KeyGroup& group, const KeyResult
   verdict.name = key_name(group.key);
   verdict.safety = Safety::kInvalid;
   verdict.reason = named(story.anomaly, group.key);
-  const std::string word = WhoseWord(history, key, told.last, limits).sentence();
+  const std::string word = whose_word(history, group, result, found, told.last, limits);
   story.witness.lines.push_back(word);
   verdict.facts.emplace_back(fact::kRestsOn, word);
   told.rests = !WhoseWord::is_independent(word);
@@ -222,7 +288,7 @@ Told tell_invalid(const History& history, const KeyGroup& group, const KeyResult
   return told;
 }
 
-Verdict tell_unknown(const History& history, const KeyGroup& group, const KeyResult& result) {
+Verdict tell_unknown(const History& history, const KeyGroup& group, const KeyFinding& result) {
   Verdict verdict;
   verdict.name = key_name(group.key);
   verdict.safety = Safety::kUnknown;
@@ -279,7 +345,7 @@ void add_counts(const History& history, const Keys& keys, Verdict& verdict) {
     }
   }
   SearchCounters counters;
-  for (const KeyResult& result : keys.results) {
+  for (const KeyFinding& result : keys.results) {
     events += static_cast<int64_t>(result.events);
     unknown += static_cast<int64_t>(result.unknown);
     counters.add(result.found.counters);
@@ -300,7 +366,7 @@ void add_counts(const History& history, const Keys& keys, Verdict& verdict) {
 
 UnclaimedReads unclaimed_reads(const Keys& keys) {
   UnclaimedReads all;
-  for (const KeyResult& result : keys.results) all.add(result.reads);
+  for (const KeyFinding& result : keys.results) all.add(result.reads);
   return all;
 }
 
@@ -395,7 +461,7 @@ Result<Model> model_of(const History& history) {
 }
 
 SearchResult LinearizableOptions::search_any(const Problem& problem, const SearchOptions& options) {
-  return decide(problem, options);
+  return linearizable::search(problem, options);
 }
 
 Verdict check_linearizable(const History& history, const Budget& budget,
@@ -422,7 +488,7 @@ Verdict check_linearizable(const History& history, const Budget& budget,
   if (!invalid.empty() || !unknown.empty()) return verdict;
 
   const bool observed = std::any_of(keys.results.begin(), keys.results.end(),
-                                    [](const KeyResult& result) { return result.observed; });
+                                    [](const KeyFinding& result) { return result.observed; });
   if (!observed) {
     conclude_unobserved(history, reads, verdict);
     return verdict;

@@ -292,8 +292,8 @@ TEST(Linearizable, TheVerdictDoesNotDependOnTheJobs) {
 TEST(Linearizable, AnExhaustedBudgetIsUnknownWithTheEventReached) {
   std::string script;
   for (int i = 0; i < 3000; ++i) {
-    script += "0 invoke write k " + std::to_string(i) + "\n0 ok write k\n";
-    script += "1 invoke read k\n1 ok read k " + std::to_string(i) + "\n";
+    script += "0 invoke write k " + std::to_string(i % 7) + "\n0 ok write k\n";
+    script += "1 invoke read k\n1 ok read k " + std::to_string(i % 7) + "\n";
   }
   const History history = history_of(script);
   Budget budget;

@@ -6,25 +6,6 @@
 namespace assay::linearizable {
 namespace {
 
-struct ScalarHash {
-  size_t operator()(const Scalar& s) const noexcept {
-    uint64_t x = static_cast<uint64_t>(s.bits) + (uint64_t{s.kind} << 56);
-    x = (x ^ (x >> 32)) * 0x9e3779b97f4a7c15;
-    return x ^ (x >> 29);
-  }
-};
-
-class Interner {
- public:
-  ValueId id(const Scalar& scalar) {
-    return ids_.try_emplace(scalar, static_cast<ValueId>(ids_.size())).first->second;
-  }
-  uint32_t size() const { return static_cast<uint32_t>(ids_.size()); }
-
- private:
-  std::unordered_map<Scalar, ValueId, ScalarHash> ids_;
-};
-
 // An operation on its way into the problem, with its positions in the history.
 struct Draft {
   ProblemOp op;

@@ -20,11 +20,11 @@
 #include <cstdint>
 #include <vector>
 
+#include "checkers/linearizable/interner.h"
 #include "checkers/linearizable/key_history.h"
 
 namespace assay::linearizable {
 
-using ValueId = uint32_t;
 inline constexpr uint32_t kNoEvent = UINT32_MAX;
 
 enum class Kind : uint8_t { kRead, kWrite, kCas, kMismatch };

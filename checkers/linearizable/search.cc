@@ -1181,6 +1181,10 @@ class Sweep {
 
 std::string_view to_string(Stage stage) {
   switch (stage) {
+    case Stage::kUnique:
+      return "unique values";
+    case Stage::kUniqueOrder:
+      return "unique values, an order for failed CAS";
     case Stage::kUnproduced:
       return "a value nobody wrote";
     case Stage::kBeam:

@@ -47,7 +47,15 @@ struct SearchOptions {
 enum class Outcome : uint8_t { kValid, kInvalid, kUnknown };
 
 // What decided.
-enum class Stage : uint8_t { kUnproduced, kBeam, kLadder, kOverApproximation, kFull };
+enum class Stage : uint8_t {
+  kUnique,       // values are unique: no search
+  kUniqueOrder,  // … and the failed cas fit one of two orders tried
+  kUnproduced,   // a value that nobody wrote
+  kBeam,
+  kLadder,
+  kOverApproximation,
+  kFull
+};
 std::string_view to_string(Stage stage);
 
 struct SearchCounters {

@@ -1,0 +1,415 @@
+#include "checkers/linearizable/unique.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace assay::linearizable {
+namespace {
+
+constexpr ValueId kInitial = 0;
+constexpr int kRounds = 3;
+constexpr uint32_t kNobody = UINT32_MAX;
+
+Tick tick_of(Position position) { return position == kOpen ? kNever32 : position + kFirstTick; }
+
+}  // namespace
+
+Unique::Unique(const Conventions& conventions) : conventions_(conventions) {
+  value_id(conventions.initial);
+  items_[kInitial] = {.call = kInitialCall, .ret = kInitialReturn};
+}
+
+ValueId Unique::value_id(const Scalar& value) {
+  const ValueId v = values_.id(value);
+  if (v >= items_.size()) items_.resize(v + 1);
+  return v;
+}
+
+bool Unique::produce(const Scalar& value, ValueId from, const KeyOp& op) {
+  Item& item = items_[value_id(value)];
+  if (item.call != kNever32) return false;
+  item.call = tick_of(op.call);
+  item.ret = op.type == OpType::kOk ? tick_of(op.ret) : kNever32;
+  item.from = from;
+  return true;
+}
+
+bool Unique::add(const KeyOp& op) {
+  if (op.call > kNever32 - kFirstTick - 2) return false;  // too long for ticks
+  const bool ok = op.type == OpType::kOk;
+  first_tick_ = std::min(first_tick_, tick_of(op.call));
+  last_tick_ = std::max(last_tick_, tick_of(op.ret != kOpen ? op.ret : op.call));
+  if (op.f == Call::kWrite) return op.type == OpType::kFail || produce(op.value, kNoValue, op);
+  if (op.f == Call::kCas && op.type == OpType::kFail) {
+    if (!conventions_.failed_cas_observes || !op.mismatch) return true;
+    mismatches_.push_back({value_id(op.value), tick_of(op.call), tick_of(op.ret)});
+    return true;
+  }
+  if (op.f == Call::kCas && op.value != op.next) {
+    const ValueId from = value_id(op.value);
+    return produce(op.next, from, op);
+  }
+  if (!ok || (op.f == Call::kRead && op.value == Scalar{} && !conventions_.null_read_is_value))
+    return true;
+  Item& item = items_[value_id(op.value)];
+  item.read_return = std::min(item.read_return, tick_of(op.ret));
+  item.read_call = std::max(item.read_call, tick_of(op.call));
+  return true;
+}
+
+// What happened for certain: the acknowledged, and what somebody saw of the rest.
+bool Unique::find_effective() {
+  effective_.assign(items_.size(), 0);
+  std::vector<ValueId> seen;
+  for (ValueId v = 0; v < items_.size(); ++v) {
+    const Item& item = items_[v];
+    const bool produced = item.call != kNever32;
+    const bool read = item.read_return != kNever32;
+    if (read && !produced) return fail({{item.read_return, v}});
+    effective_[v] = produced && (read || item.ret != kNever32);
+    if (effective_[v] && item.from != kNoValue) seen.push_back(item.from);
+  }
+  while (!seen.empty()) {
+    const ValueId v = seen.back();
+    seen.pop_back();
+    if (effective_[v]) continue;
+    if (items_[v].call == kNever32) return true;  // link() tells
+    effective_[v] = 1;
+    if (items_[v].from != kNoValue) seen.push_back(items_[v].from);
+  }
+  return true;
+}
+
+bool Unique::link() {
+  next_.assign(items_.size(), kNoValue);
+  ValueId rootless = kNoValue, second = kNoValue;  // made of nothing; made of what was used up
+  for (ValueId v = 0; v < items_.size(); ++v) {
+    const ValueId from = items_[v].from;
+    if (!effective_[v]) continue;
+    if (from == kNoValue) {
+      heads_.push_back(v);
+    } else if (!effective_[from]) {
+      rootless = std::min(rootless, v);
+    } else if (next_[from] != kNoValue) {
+      second = std::min(second, v);
+    } else {
+      next_[from] = v;
+    }
+  }
+  if (rootless != kNoValue) {
+    suspect_producer(rootless);
+    return false;
+  }
+  if (second == kNoValue) return true;
+  const ValueId from = items_[second].from;
+  suspect_path(from, next_[from]);
+  suspect_producer(second);
+  return false;
+}
+
+bool Unique::check_blocks() {
+  if (zones_.size() < items_.size()) zones_.resize(items_.size());
+  if (!mismatches_.empty()) bounds_.resize(items_.size());
+  size_t reached = 0;
+  for (ValueId head : heads_) {
+    if (!check_block(head)) return false;
+    for (ValueId v = head; v != kNoValue; v = next_[v]) ++reached;
+  }
+  // What no chain from a write reaches goes round in a circle.
+  for (ValueId v = 0; reached < items_.size() && v < items_.size(); ++v) {
+    if (!effective_[v]) ++reached;
+  }
+  if (reached == items_.size()) return true;
+  std::vector<uint8_t> on_chain(items_.size());
+  for (ValueId head : heads_) {
+    for (ValueId v = head; v != kNoValue; v = next_[v]) on_chain[v] = 1;
+  }
+  for (ValueId v = 0; v < items_.size(); ++v) {
+    if (effective_[v] && !on_chain[v]) suspect_producer(v);
+  }
+  return false;
+}
+
+bool Unique::check_block(ValueId head) {
+  Tick until = 0;  // the last call so far
+  Tick first_return = kNever32;
+  ValueId last = head;
+  auto level = [&](Tick ret, Tick call, ValueId v) {
+    if (ret < until) {
+      ValueId earlier = head;  // whose call comes too late
+      for (ValueId u = head; u != v; u = next_[u]) {
+        if (items_[u].call > ret || items_[u].read_call > ret) earlier = u;
+      }
+      if (ret == items_[v].read_return && items_[v].call > ret) earlier = v;
+      const Item& item = items_[earlier];
+      const bool read = earlier != v && item.read_call > ret;
+      return fail({{read ? item.read_call : item.call, earlier}, {ret, v}});
+    }
+    until = std::max(until, call);
+    first_return = std::min(first_return, ret);
+    return true;
+  };
+  for (ValueId v = head; v != kNoValue; v = next_[v]) {
+    const Item& item = items_[v];
+    if (item.ret < item.call) return fail({{item.ret, v}, {item.call, v}});  // narrowed to nothing
+    if (!level(item.ret, item.call, v)) return false;
+    if (!bounds_.empty()) bounds_[v].before = until;
+    if (!level(item.read_return, item.read_call, v)) return false;
+    if (!bounds_.empty()) bounds_[v].until = until;
+    last = v;
+  }
+  zones_[head] = {first_return, until};
+  if (bounds_.empty()) return true;
+  for (Tick late = kNever32;; last = items_[last].from) {
+    late = std::min({late, items_[last].ret, items_[last].read_return});
+    bounds_[last].late = late;
+    if (last == head) return true;
+  }
+}
+
+template <typename Fn>
+void Unique::sweep(const Fn& fn) const {
+  const size_t span = last_tick_ - std::min(first_tick_, last_tick_) + 1 + kFirstTick;
+  if (span > 8 * heads_.size() + 64) {
+    std::vector<std::pair<Tick, ValueId>> ends;
+    for (ValueId head : heads_) {
+      ends.emplace_back(zones_[head].first_return, head);
+      ends.emplace_back(zones_[head].last_call, head);
+    }
+    std::sort(ends.begin(), ends.end());
+    for (const auto& [tick, head] : ends) fn(tick, head);
+    return;
+  }
+  // Each end is an event of its own: no need to sort.
+  auto at = [&](Tick tick) { return tick < kFirstTick ? tick : tick - first_tick_ + kFirstTick; };
+  std::vector<ValueId> who(span, kNobody);
+  for (ValueId head : heads_) {
+    who[at(zones_[head].first_return)] = head;
+    who[at(zones_[head].last_call)] = head;
+  }
+  for (Tick i = 0; i < span; ++i) {
+    if (who[i] != kNobody) fn(i < kFirstTick ? i : i - kFirstTick + first_tick_, who[i]);
+  }
+}
+
+bool Unique::check_zones() {
+  ValueId open = kNobody;
+  std::pair<ValueId, ValueId> conflict{kNobody, kNobody};
+  std::vector<ValueId> open_at_call(items_.size(), kNobody);
+  sweep([&](Tick tick, ValueId head) {
+    if (conflict.first != kNobody) return;
+    const Zone& zone = zones_[head];
+    const bool forward = zone.first_return < zone.last_call;
+    if (tick == zone.last_call) {
+      if (forward) {
+        open = kNobody;
+      } else {
+        open_at_call[head] = open;
+      }
+    } else if (open != kNobody && (forward || open_at_call[head] == open)) {
+      conflict = {open, head};
+    } else if (forward) {
+      open = head;
+    }
+  });
+  return conflict.first == kNobody || fail_zones(conflict.first, conflict.second);
+}
+
+// Takes out the failed cas that are decided. An interval that is narrowed here makes bounds stale:
+// they are wider than need be, which is safe.
+bool Unique::narrow(bool& changed) {
+  size_t kept = 0;
+  for (size_t i = 0; i < mismatches_.size(); ++i) {
+    const Mismatch m = mismatches_[i];
+    const Bounds* bounds = is_effective(m.value) ? &bounds_[m.value] : nullptr;
+    const ValueId next = bounds ? next_[m.value] : kNoValue;
+    if (!bounds || bounds->before > m.call ||
+        (next != kNoValue && bounds_[next].late < m.ret)) {
+      ++result_.always;
+      continue;
+    }
+    const bool came_after = bounds->late >= m.call;  // may have
+    const bool went_before = bounds->until <= m.ret;
+    if (!went_before && (!came_after || m.value == kInitial)) {
+      suspect(m.call);
+      ValueId head = m.value;
+      while (items_[head].from != kNoValue) head = items_[head].from;
+      return fail({clue(head, bounds->until), {kNever32, m.value}, clue(head, bounds->late)});
+    }
+    if (!went_before) {
+      items_[m.value].call = std::max(items_[m.value].call, m.call);
+    } else if (!came_after && next != kNoValue) {
+      items_[next].ret = std::min(items_[next].ret, m.ret);
+    } else {
+      mismatches_[kept++] = m;
+      continue;
+    }
+    changed = true;
+    ++result_.forced;
+  }
+  mismatches_.resize(kept);
+  return true;
+}
+
+void Unique::order_values() {
+  order_.clear();
+  auto emit = [&](ValueId head) {
+    for (ValueId v = head; v != kNoValue; v = next_[v]) order_.push_back(v);
+  };
+  bool open = false;
+  std::vector<ValueId> held;  // called while a zone was open: after it
+  sweep([&](Tick tick, ValueId head) {
+    const Zone& zone = zones_[head];
+    const bool forward = zone.first_return < zone.last_call;
+    if (forward && tick == zone.first_return) {
+      open = true;
+      emit(head);
+    } else if (forward) {
+      open = false;
+      for (ValueId h : held) emit(h);
+      held.clear();
+    } else if (tick == zone.last_call) {
+      open ? held.push_back(head) : emit(head);
+    }
+  });
+  ranks_.assign(items_.size(), kNobody);
+  for (uint32_t rank = 0; rank < order_.size(); ++rank) ranks_[order_[rank]] = rank;
+}
+
+// Makes each value current as early or as late as the order allows, and asks the failed cas. An
+// early point is just after its event, a late one just before it.
+bool Unique::certify(bool early) {
+  points_.resize(order_.size());
+  if (early) {
+    Tick last_call = 0;
+    for (size_t k = 0; k < order_.size(); ++k) {
+      const Item& item = items_[order_[k]];
+      points_[k] = last_call = std::max(last_call, item.call);
+      last_call = std::max(last_call, item.read_call);
+    }
+  } else {
+    Tick first_return = kNever32;
+    for (size_t k = order_.size(); k-- > 0;) {
+      const Item& item = items_[order_[k]];
+      first_return = std::min({first_return, item.read_return, item.ret});
+      points_[k] = first_return;
+    }
+  }
+  return std::all_of(mismatches_.begin(), mismatches_.end(), [&](const Mismatch& m) {
+    const uint32_t k = ranks_[m.value];
+    if (points_[k] > m.call || (early && points_[k] == m.call)) return true;
+    return k + 1 < points_.size() &&
+           (early ? points_[k + 1] < m.ret : points_[k + 1] <= m.ret);
+  });
+}
+
+UniqueResult Unique::judge(bool want_order) {
+  using Answer = UniqueResult::Answer;
+  result_.answer = Answer::kInvalid;
+  result_.mismatches = mismatches_.size();
+  if (!find_effective() || !link()) return std::move(result_);
+  bool changed = true;
+  for (int round = 0; changed; ++round) {
+    if (!check_blocks() || !check_zones()) return std::move(result_);
+    changed = false;
+    if (round < kRounds && !mismatches_.empty() && !narrow(changed)) return std::move(result_);
+  }
+  result_.left = mismatches_.size();
+  result_.answer = Answer::kValid;
+  if (want_order || !mismatches_.empty()) order_values();
+  if ((want_order || !mismatches_.empty()) && !certify(true) && !certify(false))
+    result_.answer = Answer::kOpen;
+  return result_;
+}
+
+bool Unique::place(const KeyOp& op, uint32_t& rank, bool& first) const {
+  const bool fail = op.type == OpType::kFail;
+  const bool observes = op.f == Call::kRead || op.value == op.next;
+  first = false;
+  if (op.f == Call::kCas && fail) {
+    if (!conventions_.failed_cas_observes || !op.mismatch) return false;
+    // The value current just after its call, or else the next one.
+    const Tick call = tick_of(op.call);
+    rank = static_cast<uint32_t>(std::lower_bound(points_.begin(), points_.end(), call) -
+                                 points_.begin()) - 1;
+    if (order_[rank] == values_.find(op.value)) ++rank;
+    return true;
+  }
+  if (fail) return false;
+  if (op.f == Call::kRead || (op.f == Call::kCas && observes)) {
+    if (op.type != OpType::kOk) return false;
+    if (op.f == Call::kRead && op.value == Scalar{} && !conventions_.null_read_is_value)
+      return false;
+    rank = ranks_[values_.find(op.value)];
+    return true;
+  }
+  first = true;
+  const ValueId v = values_.find(op.produced());
+  if (!is_effective(v)) return false;
+  rank = ranks_[v];
+  return true;
+}
+
+// --- Why it is invalid.
+
+void Unique::suspect(Tick tick) {
+  if (tick >= kFirstTick && tick != kNever32) result_.suspects.push_back(tick - kFirstTick);
+}
+
+// What produced a value and, where that has an unknown outcome, what shows that it happened.
+void Unique::suspect_producer(ValueId v) {
+  const ValueId start = v;
+  suspect(items_[v].call);
+  while (items_[v].ret == kNever32 && items_[v].read_return == kNever32) {
+    v = v < next_.size() ? next_[v] : kNoValue;
+    if (v == kNoValue || v == start) return;
+    suspect(items_[v].call);
+  }
+  if (items_[v].ret == kNever32) suspect(items_[v].read_return);
+}
+
+// The clues are of values in their order on one chain.
+bool Unique::fail(std::vector<Clue> clues) {
+  for (const Clue& clue : clues) suspect(clue.tick);
+  suspect_path(clues.front().value, clues.back().value);
+  return false;
+}
+
+bool Unique::fail_zones(ValueId a, ValueId b) {
+  for (ValueId head : {a, b}) {
+    const Clue first = clue(head, zones_[head].first_return);
+    const Clue last = clue(head, zones_[head].last_call);
+    fail({first, last});
+    fail({last, first});
+  }
+  return false;
+}
+
+// Of a block, the value one of whose operations has an event at that tick.
+Unique::Clue Unique::clue(ValueId head, Tick tick) const {
+  for (ValueId v = head; v != kNoValue; v = next_[v]) {
+    const Item& item = items_[v];
+    for (Tick t : {item.call, item.ret, item.read_call, item.read_return}) {
+      if (t == tick) return {tick, v};
+    }
+  }
+  return {tick, head};
+}
+
+// The producers of the values from one to another further down its chain; nothing where it is not.
+void Unique::suspect_path(ValueId from, ValueId to) {
+  // An interval that was narrowed rests on the value before.
+  if (result_.forced > 0 && items_[from].from != kNoValue) from = items_[from].from;
+  std::vector<ValueId> path{from};
+  while (path.back() != to) {
+    const ValueId next = path.back() < next_.size() ? next_[path.back()] : kNoValue;
+    if (next == kNoValue || next == from) return;
+    path.push_back(next);
+  }
+  for (ValueId v : path) suspect_producer(v);
+  const ValueId before = items_[from].from;
+  if (before != kNoValue && items_[before].call != kNever32 && items_[from].call >= kFirstTick)
+    result_.as_writes.push_back(items_[from].call - kFirstTick);
+}
+
+}  // namespace assay::linearizable
