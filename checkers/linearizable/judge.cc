@@ -73,31 +73,6 @@ std::vector<uint32_t> order_of(const Unique& unique, const auto& ops) {
   return order;
 }
 
-// False: not decided.
-bool judge_unique(const auto& ops, const Conventions& conventions, const JudgeOptions& options,
-                  KeyResult& result) {
-  using Answer = UniqueResult::Answer;
-  Unique unique(conventions);
-  uint32_t seen = 0;
-  const bool read = ops.for_each([&](const KeyOp& op) {
-    if ((++seen & 0xffff) == 0 && options.search.exhausted && options.search.exhausted())
-      return false;
-    count(op, conventions, result);
-    return unique.add(op);
-  });
-  UniqueResult found;
-  if (read) found = unique.judge(options.want_order);
-  if (found.answer == Answer::kNotUnique || found.answer == Answer::kOpen) return false;
-  result.found.stage = found.left > 0 ? Stage::kUniqueOrder : Stage::kUnique;
-  result.found.event = static_cast<uint32_t>(result.events);
-  result.found.outcome =
-      found.answer == Answer::kValid ? Outcome::kValid : Outcome::kInvalid;
-  result.suspects = std::move(found.suspects);
-  result.as_writes = std::move(found.as_writes);
-  if (found.answer == Answer::kValid && options.want_order) result.order = order_of(unique, ops);
-  return true;
-}
-
 KeyResult judge_by_search(const KeyHistory& key, const JudgeOptions& options) {
   KeyResult result;
   for (const KeyOp& op : key.ops) count(op, key.conventions, result);
@@ -112,20 +87,154 @@ KeyResult judge_by_search(const KeyHistory& key, const JudgeOptions& options) {
   return result;
 }
 
+// What is open for its failed cas, made ready to be searched along the order that explains the
+// rest: what has an unknown outcome, and was seen, happened in an interval that is known; what
+// nobody saw is left out.
+class Mending {
+ public:
+  Mending(const KeyHistory& key, const Unique& unique) : whole_(key), unique_(unique) {
+    key_.conventions = key.conventions;
+    key_.ops.reserve(key.ops.size());
+    for (uint32_t i = 0; i < key.ops.size(); ++i) take(i);
+    problem_ = prepare(key_);
+    lay_guide();
+  }
+
+  SearchResult search(const SearchOptions& options) const {
+    return search_along(problem_, guide_, options);
+  }
+  std::vector<uint32_t> order(const std::vector<Placement>& placements) const {
+    std::vector<uint32_t> order = linear_order(problem_, placements);
+    for (uint32_t& op : order) op = source_[op];
+    return order;
+  }
+  static bool fits(const KeyHistory& key) {  // its positions, twice as fine
+    return key.ops.empty() || key.ops.back().call < kOpen / 4;
+  }
+
+ private:
+  struct Step {
+    uint32_t rank;
+    uint32_t op;      // of the problem
+    Position point;  // just after it
+  };
+
+  static Position fine(Position position) { return position == kOpen ? kOpen : 2 * position + 1; }
+
+  void take(uint32_t i) {
+    KeyOp op = whole_.ops[i];
+    uint32_t rank = 0;
+    Tick point = 0;
+    if (op.may_produce() && op.type == OpType::kInfo && !op.is_read()) {
+      if (!unique_.guide(op, rank, point)) return;
+      op.type = OpType::kOk;
+      op.ret = unique_.latest(op) - kFirstTick;
+      op.ret = 2 * op.ret;
+    } else {
+      op.ret = fine(op.ret);
+    }
+    op.call = fine(op.call);
+    key_.ops.push_back(op);
+    source_.push_back(i);
+  }
+  void lay_guide() {
+    std::vector<Step> steps;
+    for (uint32_t op = 0; op < problem_.ops.size(); ++op) {
+      if (!problem_.ops[op].produces()) continue;
+      Step step{.rank = 0, .op = op, .point = 0};
+      Tick point = 0;
+      if (!unique_.guide(key_.ops[problem_.ops[op].source], step.rank, point)) continue;
+      step.point = point < kFirstTick ? 0 : fine(point - kFirstTick);
+      steps.push_back(step);
+    }
+    std::sort(steps.begin(), steps.end(),
+              [](const Step& a, const Step& b) { return a.rank < b.rank; });
+    uint32_t event = 0;
+    for (const Step& step : steps) {
+      while (event < problem_.events.size() && position(event) <= step.point) ++event;
+      guide_.push_back({.op = step.op, .event = event});
+    }
+  }
+  Position position(uint32_t event) const {
+    const KeyOp& op = key_.ops[problem_.ops[problem_.events[event] / 2].source];
+    return problem_.events[event] & 1 ? op.ret : op.call;
+  }
+
+  const KeyHistory& whole_;
+  const Unique& unique_;
+  KeyHistory key_;
+  std::vector<uint32_t> source_;  // of its operations, in whole_
+  Problem problem_;
+  std::vector<Placement> guide_;
+};
+
+// False: not decided.
+template <typename Ops, typename Whole>
+bool judge_unique(const Ops& ops, const Conventions& conventions, size_t operations,
+                  const Whole& whole, const JudgeOptions& options, KeyResult& result) {
+  using Answer = UniqueResult::Answer;
+  Unique unique(conventions, operations);
+  uint32_t seen = 0;
+  const bool read = ops.for_each([&](const KeyOp& op) {
+    if ((++seen & 0xffff) == 0 && options.search.exhausted && options.search.exhausted())
+      return false;
+    count(op, conventions, result);
+    return unique.add(op);
+  });
+  UniqueResult found;
+  if (read) found = unique.judge(options.want_order);
+  result.suspects = std::move(found.suspects);
+  result.as_writes = std::move(found.as_writes);
+  result.found.event = static_cast<uint32_t>(result.events);
+  result.found.stage = found.left > 0 ? Stage::kUniqueOrder : Stage::kUnique;
+  switch (found.answer) {
+    case Answer::kNotUnique:
+      return false;
+    case Answer::kValid:
+      result.found.outcome = Outcome::kValid;
+      if (options.want_order) result.order = order_of(unique, ops);
+      return true;
+    case Answer::kInvalid:
+      result.found.outcome = Outcome::kInvalid;
+      return true;
+    case Answer::kOpen:
+      break;
+  }
+  const KeyHistory& key = whole();
+  if (!Mending::fits(key)) return false;
+  const Mending mending(key, unique);
+  SearchOptions search_options = options.search;
+  search_options.want_order |= options.want_order;
+  result.found = mending.search(search_options);
+  if (result.found.outcome != Outcome::kValid) return false;
+  if (options.want_order) result.order = mending.order(result.found.placements);
+  result.found.placements = {};
+  return true;
+}
+
 }  // namespace
 
 KeyResult judge_key(const History& history, const KeyGroup& group, const JudgeOptions& options) {
   KeyResult result;
+  std::optional<KeyHistory> key;
+  auto whole = [&]() -> const KeyHistory& {
+    if (!key) key = key_history(history, group);
+    return *key;
+  };
   if (options.unique && judge_unique(Reader(history, group), conventions_of(history, group),
-                                     options, result)) {
+                                     group.ids.size(), whole, options, result)) {
     return result;
   }
-  return judge_by_search(key_history(history, group), options);
+  return judge_by_search(whole(), options);
 }
 
 KeyResult judge_key(const KeyHistory& key, const JudgeOptions& options) {
   KeyResult result;
-  if (options.unique && judge_unique(Listed{key}, key.conventions, options, result)) return result;
+  auto whole = [&]() -> const KeyHistory& { return key; };
+  if (options.unique && judge_unique(Listed{key}, key.conventions, key.ops.size(), whole, options,
+                                     result)) {
+    return result;
+  }
   return judge_by_search(key, options);
 }
 

@@ -24,6 +24,8 @@ struct KeyOp {
   Scalar value;  // read: what it returned; write: what it writes; cas: what it expects
   Scalar next;   // cas: what it writes
 
+  // A cas from a value to itself only reads.
+  bool is_read() const { return f == Call::kRead || (f == Call::kCas && value == next); }
   // What it makes, of one that may have happened.
   bool may_produce() const { return f != Call::kRead && type != OpType::kFail; }
   const Scalar& produced() const { return f == Call::kCas ? next : value; }

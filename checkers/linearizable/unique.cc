@@ -14,7 +14,8 @@ Tick tick_of(Position position) { return position == kOpen ? kNever32 : position
 
 }  // namespace
 
-Unique::Unique(const Conventions& conventions) : conventions_(conventions) {
+Unique::Unique(const Conventions& conventions, size_t operations) : conventions_(conventions) {
+  items_.reserve(operations + 1);
   value_id(conventions.initial);
   items_[kInitial] = {.call = kInitialCall, .ret = kInitialReturn};
 }
@@ -317,9 +318,19 @@ UniqueResult Unique::judge(bool want_order) {
   result_.left = mismatches_.size();
   result_.answer = Answer::kValid;
   if (want_order || !mismatches_.empty()) order_values();
-  if ((want_order || !mismatches_.empty()) && !certify(true) && !certify(false))
+  if ((want_order || !mismatches_.empty()) && !certify(true) && !certify(false)) {
     result_.answer = Answer::kOpen;
+    certify(true);  // its points are the guide's
+  }
   return result_;
+}
+
+bool Unique::guide(const KeyOp& op, uint32_t& rank, Tick& point) const {
+  const ValueId v = values_.find(op.produced());
+  if (!is_effective(v)) return false;
+  rank = ranks_[v];
+  point = points_[rank];
+  return true;
 }
 
 bool Unique::place(const KeyOp& op, uint32_t& rank, bool& first) const {

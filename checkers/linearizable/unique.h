@@ -42,7 +42,7 @@ struct UniqueResult {
 
 class Unique {
  public:
-  explicit Unique(const Conventions& conventions);
+  explicit Unique(const Conventions& conventions, size_t operations = 0);
 
   // Operations in order of invocation. False: a value is produced a second time; this is not for
   // us, and nothing more may be added.
@@ -54,6 +54,13 @@ class Unique {
   // Where an operation of a valid key comes in the order found: by rank, then producers first, then
   // by invocation. False: it is not in the order (it never happened, or says nothing).
   bool place(const KeyOp& op, uint32_t& rank, bool& first) const;
+
+  // For the search, where the failed cas leave a key open. The rank in the order tried of the value
+  // that an operation makes, and the tick just after which that becomes current; false: it need
+  // not have happened, nobody having seen it.
+  bool guide(const KeyOp& op, uint32_t& rank, Tick& point) const;
+  // Just before this tick at the latest, it had happened.
+  Tick latest(const KeyOp& op) const { return bounds_[values_.find(op.produced())].late; }
 
  private:
   static constexpr ValueId kNoValue = Interner::kNone;
