@@ -89,89 +89,80 @@ KeyResult judge_by_search(const KeyHistory& key, const JudgeOptions& options) {
 
 // What is open for its failed cas, made ready to be searched along the order that explains the
 // rest: what has an unknown outcome, and was seen, happened in an interval that is known; what
-// nobody saw is left out.
+// nobody saw is left out, and values that nobody saw are one.
 class Mending {
  public:
-  Mending(const KeyHistory& key, const Unique& unique) : whole_(key), unique_(unique) {
-    key_.conventions = key.conventions;
-    key_.ops.reserve(key.ops.size());
-    for (uint32_t i = 0; i < key.ops.size(); ++i) take(i);
-    problem_ = prepare(key_);
-    lay_guide();
+  template <typename Ops>
+  Mending(const Ops& ops, const Conventions& conventions, const Unique& unique)
+      : conventions_(conventions), unique_(unique), observed_(unique.observed()) {
+    problem_.values = unique.values() + 1;
+    guide_.assign(unique.values(), {.op = kNobody, .event = 0});
+    uint32_t source = 0;
+    ops.for_each([&](const KeyOp& op) {
+      take(op, source++);
+      return true;
+    });
+    lay_guide(problem_.lay_out());
   }
 
   SearchResult search(const SearchOptions& options) const {
     return search_along(problem_, guide_, options);
   }
   std::vector<uint32_t> order(const std::vector<Placement>& placements) const {
-    std::vector<uint32_t> order = linear_order(problem_, placements);
-    for (uint32_t& op : order) op = source_[op];
-    return order;
-  }
-  static bool fits(const KeyHistory& key) {  // its positions, twice as fine
-    return key.ops.empty() || key.ops.back().call < kOpen / 4;
+    return linear_order(problem_, placements);
   }
 
  private:
-  struct Step {
-    uint32_t rank;
-    uint32_t op;      // of the problem
-    Position point;  // just after it
-  };
-
+  static constexpr uint32_t kNobody = UINT32_MAX;
+  // Positions, twice as fine, so that there is room before each.
   static Position fine(Position position) { return position == kOpen ? kOpen : 2 * position + 1; }
+  static Position before(Tick tick) { return 2 * (tick - kFirstTick); }
 
-  void take(uint32_t i) {
-    KeyOp op = whole_.ops[i];
-    uint32_t rank = 0;
-    Tick point = 0;
-    if (op.may_produce() && op.type == OpType::kInfo && !op.is_read()) {
-      if (!unique_.guide(op, rank, point)) return;
-      op.type = OpType::kOk;
-      op.ret = unique_.latest(op) - kFirstTick;
-      op.ret = 2 * op.ret;
-    } else {
-      op.ret = fine(op.ret);
-    }
-    op.call = fine(op.call);
-    key_.ops.push_back(op);
-    source_.push_back(i);
+  void take(const KeyOp& op, uint32_t source) {
+    ProblemOp out{.call = fine(op.call), .ret = fine(op.ret), .source = source};
+    if (!translate(op, out)) return;
+    if (out.produces()) guide_[unique_.rank(out.to)].op = static_cast<uint32_t>(problem_.ops.size());
+    if (out.produces() && !observed_[out.to]) out.to = unique_.values();
+    problem_.ops.push_back(out);
   }
-  void lay_guide() {
-    std::vector<Step> steps;
-    for (uint32_t op = 0; op < problem_.ops.size(); ++op) {
-      if (!problem_.ops[op].produces()) continue;
-      Step step{.rank = 0, .op = op, .point = 0};
-      Tick point = 0;
-      if (!unique_.guide(key_.ops[problem_.ops[op].source], step.rank, point)) continue;
-      step.point = point < kFirstTick ? 0 : fine(point - kFirstTick);
-      steps.push_back(step);
+  bool translate(const KeyOp& op, ProblemOp& out) const {
+    const bool ok = op.type == OpType::kOk;
+    const bool says_nothing =
+        op.f == Call::kRead && op.value == Scalar{} && !conventions_.null_read_is_value;
+    if (op.is_read() || op.type == OpType::kFail) {
+      const bool failed = op.f == Call::kCas && op.mismatch && conventions_.failed_cas_observes;
+      out.kind = ok ? Kind::kRead : Kind::kMismatch;
+      out.from = unique_.value(op.value);
+      return ok ? !says_nothing : op.type == OpType::kFail && failed;
     }
-    std::sort(steps.begin(), steps.end(),
-              [](const Step& a, const Step& b) { return a.rank < b.rank; });
+    out.kind = op.f == Call::kCas ? Kind::kCas : Kind::kWrite;
+    out.to = unique_.value(op.produced());
+    if (op.f == Call::kCas) out.from = unique_.value(op.value);
+    if (!ok && unique_.is_effective(out.to)) out.ret = before(unique_.latest(out.to));
+    return unique_.is_effective(out.to);
+  }
+  void lay_guide(const std::vector<Position>& positions) {
     uint32_t event = 0;
-    for (const Step& step : steps) {
-      while (event < problem_.events.size() && position(event) <= step.point) ++event;
-      guide_.push_back({.op = step.op, .event = event});
+    for (uint32_t rank = 0; rank < guide_.size(); ++rank) {
+      if (guide_[rank].op == kNobody) continue;  // the initial value's
+      const Position point = fine(unique_.point(rank) - kFirstTick);
+      while (event < positions.size() && positions[event] <= point) ++event;
+      guide_[rank].event = event;
     }
-  }
-  Position position(uint32_t event) const {
-    const KeyOp& op = key_.ops[problem_.ops[problem_.events[event] / 2].source];
-    return problem_.events[event] & 1 ? op.ret : op.call;
+    std::erase_if(guide_, [](const Placement& p) { return p.op == kNobody; });
   }
 
-  const KeyHistory& whole_;
+  const Conventions& conventions_;
   const Unique& unique_;
-  KeyHistory key_;
-  std::vector<uint32_t> source_;  // of its operations, in whole_
+  const std::vector<uint8_t> observed_;
   Problem problem_;
   std::vector<Placement> guide_;
 };
 
 // False: not decided.
-template <typename Ops, typename Whole>
+template <typename Ops>
 bool judge_unique(const Ops& ops, const Conventions& conventions, size_t operations,
-                  const Whole& whole, const JudgeOptions& options, KeyResult& result) {
+                  const JudgeOptions& options, KeyResult& result) {
   using Answer = UniqueResult::Answer;
   Unique unique(conventions, operations);
   uint32_t seen = 0;
@@ -200,9 +191,8 @@ bool judge_unique(const Ops& ops, const Conventions& conventions, size_t operati
     case Answer::kOpen:
       break;
   }
-  const KeyHistory& key = whole();
-  if (!Mending::fits(key)) return false;
-  const Mending mending(key, unique);
+  if (unique.last() > kOpen / 4) return false;
+  const Mending mending(ops, conventions, unique);
   SearchOptions search_options = options.search;
   search_options.want_order |= options.want_order;
   result.found = mending.search(search_options);
@@ -216,23 +206,17 @@ bool judge_unique(const Ops& ops, const Conventions& conventions, size_t operati
 
 KeyResult judge_key(const History& history, const KeyGroup& group, const JudgeOptions& options) {
   KeyResult result;
-  std::optional<KeyHistory> key;
-  auto whole = [&]() -> const KeyHistory& {
-    if (!key) key = key_history(history, group);
-    return *key;
-  };
   if (options.unique && judge_unique(Reader(history, group), conventions_of(history, group),
-                                     group.ids.size(), whole, options, result)) {
+                                     group.ids.size(), options, result)) {
     return result;
   }
-  return judge_by_search(whole(), options);
+  return judge_by_search(key_history(history, group), options);
 }
 
 KeyResult judge_key(const KeyHistory& key, const JudgeOptions& options) {
   KeyResult result;
-  auto whole = [&]() -> const KeyHistory& { return key; };
-  if (options.unique && judge_unique(Listed{key}, key.conventions, key.ops.size(), whole, options,
-                                     result)) {
+  if (options.unique &&
+      judge_unique(Listed{key}, key.conventions, key.ops.size(), options, result)) {
     return result;
   }
   return judge_by_search(key, options);

@@ -6,13 +6,6 @@
 namespace assay::linearizable {
 namespace {
 
-// An operation on its way into the problem, with its positions in the history.
-struct Draft {
-  ProblemOp op;
-  Position call;
-  Position ret;
-};
-
 // How often each value is produced by operations that may take effect; the initial value counts
 // as produced once.
 std::vector<uint32_t> count_producers(const KeyHistory& history, Interner& values) {
@@ -24,10 +17,14 @@ std::vector<uint32_t> count_producers(const KeyHistory& history, Interner& value
   };
   count(history.conventions.initial);
   for (const KeyOp& op : history.ops) {
-    if (op.f == Call::kRead || op.type == OpType::kFail) continue;
-    count(op.f == Call::kCas ? op.next : op.value);
+    if (op.may_produce()) count(op.produced());
   }
   return producers;
+}
+
+bool any_guarded(const KeyHistory& history) {
+  return std::any_of(history.ops.begin(), history.ops.end(),
+                     [](const KeyOp& op) { return op.guarded; });
 }
 
 // The table above. False: dropped.
@@ -59,23 +56,24 @@ bool translate(const KeyOp& op, const Conventions& conventions, Interner& values
   return ok || out.from != out.to;
 }
 
-void drop_unobserved(std::vector<Draft>& drafts, Problem& problem) {
+void drop_unobserved(Problem& problem) {
+  std::vector<ProblemOp>& ops = problem.ops;
   std::vector<uint32_t> observers(problem.values);
   bool mismatches = false;
-  for (const Draft& draft : drafts) {
-    if (draft.op.kind != Kind::kWrite) ++observers[draft.op.from];
-    mismatches |= draft.op.kind == Kind::kMismatch;
+  for (const ProblemOp& op : ops) {
+    if (op.kind != Kind::kWrite) ++observers[op.from];
+    mismatches |= op.kind == Kind::kMismatch;
   }
   // An optional operation whose value nobody observes could as well not have happened, unless it
   // is why a comparison failed. Without it, what it expected may be unobserved too.
   while (!mismatches) {
-    const size_t before = drafts.size();
-    std::erase_if(drafts, [&](const Draft& draft) {
-      if (!draft.op.optional || observers[draft.op.to] > 0) return false;
-      if (draft.op.kind == Kind::kCas) --observers[draft.op.from];
+    const size_t before = ops.size();
+    std::erase_if(ops, [&](const ProblemOp& op) {
+      if (!op.optional || observers[op.to] > 0) return false;
+      if (op.kind == Kind::kCas) --observers[op.from];
       return true;
     });
-    if (drafts.size() == before) break;
+    if (ops.size() == before) break;
   }
   // All other values nobody can tell apart.
   std::vector<ValueId> renamed(problem.values);
@@ -90,55 +88,98 @@ void drop_unobserved(std::vector<Draft>& drafts, Problem& problem) {
   }
   problem.values = std::max(next + (any_unobserved ? 1 : 0), 1u);
   problem.initial = renamed[problem.initial];
-  for (Draft& draft : drafts) {
-    draft.op.from = draft.op.kind == Kind::kWrite ? 0 : renamed[draft.op.from];
-    draft.op.to = draft.op.observes() ? 0 : renamed[draft.op.to];
+  for (ProblemOp& op : ops) {
+    op.from = op.kind == Kind::kWrite ? 0 : renamed[op.from];
+    op.to = op.observes() ? 0 : renamed[op.to];
   }
 }
 
-void lay_out_events(const std::vector<Draft>& drafts, Problem& problem) {
-  std::vector<std::pair<Position, uint32_t>> returns;
-  problem.ops.reserve(drafts.size());
-  for (const Draft& draft : drafts) {
-    const auto op = static_cast<uint32_t>(problem.ops.size());
-    problem.ops.push_back(draft.op);
-    if (!draft.op.optional) returns.emplace_back(draft.ret, op);
+// The returns in order of their positions: by a table where they are dense.
+class Returns {
+ public:
+  explicit Returns(const std::vector<ProblemOp>& ops) {
+    Position first = kOpen, last = 0;
+    size_t count = 0;
+    for (const ProblemOp& op : ops) {
+      if (op.optional) continue;
+      first = std::min(first, op.ret);
+      last = std::max(last, op.ret);
+      ++count;
+    }
+    first_ = first;
+    if (count > 0 && (last - first) / 8 <= count) at_.assign(size_t{last} - first + 1, kNoEvent);
+    for (uint32_t op = 0; op < ops.size(); ++op) {
+      if (ops[op].optional) continue;
+      if (!at_.empty() && at_[ops[op].ret - first_] == kNoEvent) {
+        at_[ops[op].ret - first_] = op;
+      } else {
+        listed_.emplace_back(ops[op].ret, op);
+      }
+    }
+    std::sort(listed_.begin(), listed_.end());
   }
-  std::sort(returns.begin(), returns.end());
-  problem.events.reserve(drafts.size() + returns.size());
-  size_t r = 0;
-  auto take_return = [&] {
-    problem.ops[returns[r].second].ret = static_cast<uint32_t>(problem.events.size());
-    problem.events.push_back(2 * returns[r++].second + 1);
-  };
-  for (uint32_t op = 0; op < drafts.size(); ++op) {
-    while (r < returns.size() && returns[r].first < drafts[op].call) take_return();
-    problem.ops[op].call = static_cast<uint32_t>(problem.events.size());
-    problem.events.push_back(2 * op);
+  // Those before a position, one after another, beginning where the last call ended.
+  template <typename Fn>
+  void until(Position end, const Fn& fn) {
+    const size_t stop = end < first_ ? 0 : std::min(at_.size(), size_t{end} - first_);
+    for (;;) {
+      while (next_ < stop && at_[next_] == kNoEvent) ++next_;
+      const bool listed = next_listed_ < listed_.size() && listed_[next_listed_].first < end;
+      if (listed && (next_ >= stop || listed_[next_listed_].first - first_ < next_)) {
+        fn(listed_[next_listed_++].second);
+      } else if (next_ < stop) {
+        fn(at_[next_++]);
+      } else {
+        return;
+      }
+    }
   }
-  while (r < returns.size()) take_return();
-}
+
+ private:
+  Position first_ = 0;
+  std::vector<uint32_t> at_;
+  std::vector<std::pair<Position, uint32_t>> listed_;
+  size_t next_ = 0;
+  size_t next_listed_ = 0;
+};
 
 }  // namespace
+
+std::vector<Position> Problem::lay_out() {
+  Returns returns(ops);
+  std::vector<Position> positions;
+  events.reserve(2 * ops.size());
+  positions.reserve(2 * ops.size());
+  auto add = [&](uint32_t& at, uint32_t what) {
+    positions.push_back(at);
+    at = static_cast<uint32_t>(events.size());
+    events.push_back(what);
+  };
+  for (uint32_t op = 0; op < ops.size(); ++op) {
+    returns.until(ops[op].call, [&](uint32_t r) { add(ops[r].ret, 2 * r + 1); });
+    add(ops[op].call, 2 * op);
+    if (ops[op].optional) ops[op].ret = kNoEvent;
+  }
+  returns.until(kOpen, [&](uint32_t r) { add(ops[r].ret, 2 * r + 1); });
+  finish();
+  return positions;
+}
 
 Problem prepare(const KeyHistory& history, const PrepareOptions& options) {
   Problem problem;
   Interner values;
-  const std::vector<uint32_t> producers = count_producers(history, values);
+  std::vector<uint32_t> producers;
+  if (any_guarded(history)) producers = count_producers(history, values);
   problem.initial = values.id(history.conventions.initial);
-  std::vector<Draft> drafts;
-  drafts.reserve(history.ops.size());
+  problem.ops.reserve(history.ops.size());
   for (uint32_t i = 0; i < history.ops.size(); ++i) {
     const KeyOp& op = history.ops[i];
-    Draft draft{.op = {.source = i}, .call = op.call, .ret = op.ret};
-    if (translate(op, history.conventions, values, producers, draft.op)) {
-      drafts.push_back(draft);
-    }
+    ProblemOp out{.call = op.call, .ret = op.ret, .source = i};
+    if (translate(op, history.conventions, values, producers, out)) problem.ops.push_back(out);
   }
   problem.values = values.size();
-  if (options.merge_unobserved) drop_unobserved(drafts, problem);
-  lay_out_events(drafts, problem);
-  problem.finish();
+  if (options.merge_unobserved) drop_unobserved(problem);
+  problem.lay_out();
   return problem;
 }
 

@@ -70,7 +70,7 @@ struct Problem {
   uint32_t start = 0;
   std::vector<ValueId> start_states;
 
-  // Derived by finish().
+  // Derived by finish(), which lay_out() calls.
   std::vector<OptionalClass> classes;
   std::vector<ValueFuture> futures;   // by value
   uint32_t mismatch_until = 0;        // after the last call of an F …
@@ -78,6 +78,10 @@ struct Problem {
   uint32_t mismatch_until_other = 0;  // … and the same among the F of other values
   uint32_t pending_max = 0;           // operations that are not optional, under way at once
 
+  // From operations in order of invocation whose call and ret are positions of the history (equal
+  // returns are taken in any order): the events, by which they are then numbered, and the rest. The
+  // positions of the events.
+  std::vector<Position> lay_out();
   void finish();
   // Whether an F(x) with x other than v is invoked after event t.
   bool mismatch_other_than(ValueId v, uint32_t t) const {

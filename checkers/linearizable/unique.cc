@@ -325,12 +325,13 @@ UniqueResult Unique::judge(bool want_order) {
   return result_;
 }
 
-bool Unique::guide(const KeyOp& op, uint32_t& rank, Tick& point) const {
-  const ValueId v = values_.find(op.produced());
-  if (!is_effective(v)) return false;
-  rank = ranks_[v];
-  point = points_[rank];
-  return true;
+std::vector<uint8_t> Unique::observed() const {
+  std::vector<uint8_t> observed(items_.size());
+  for (ValueId v = 0; v < items_.size(); ++v) {
+    observed[v] |= items_[v].read_return != kNever32 || next_[v] != kNoValue;
+  }
+  for (const Mismatch& m : mismatches_) observed[m.value] = 1;
+  return observed;
 }
 
 bool Unique::place(const KeyOp& op, uint32_t& rank, bool& first) const {

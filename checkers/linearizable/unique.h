@@ -55,12 +55,17 @@ class Unique {
   // by invocation. False: it is not in the order (it never happened, or says nothing).
   bool place(const KeyOp& op, uint32_t& rank, bool& first) const;
 
-  // For the search, where the failed cas leave a key open. The rank in the order tried of the value
-  // that an operation makes, and the tick just after which that becomes current; false: it need
-  // not have happened, nobody having seen it.
-  bool guide(const KeyOp& op, uint32_t& rank, Tick& point) const;
-  // Just before this tick at the latest, it had happened.
-  Tick latest(const KeyOp& op) const { return bounds_[values_.find(op.produced())].late; }
+  // For the search, where the failed cas leave a key open. A value's number, its rank in the order
+  // that was tried, the tick just after which it becomes current there, and that just before which
+  // it must have; whether it need be at all, and whether anybody could tell.
+  ValueId value(const Scalar& scalar) const { return values_.find(scalar); }
+  uint32_t values() const { return static_cast<uint32_t>(items_.size()); }
+  Tick last() const { return last_tick_; }
+  uint32_t rank(ValueId v) const { return ranks_[v]; }
+  Tick point(uint32_t rank) const { return points_[rank]; }
+  Tick latest(ValueId v) const { return bounds_[v].late; }
+  bool is_effective(ValueId v) const { return v < effective_.size() && effective_[v]; }
+  std::vector<uint8_t> observed() const;  // by value
 
  private:
   static constexpr ValueId kNoValue = Interner::kNone;
@@ -92,7 +97,6 @@ class Unique {
 
   bool produce(const Scalar& value, ValueId from, const KeyOp& op);
   ValueId value_id(const Scalar& value);
-  bool is_effective(ValueId v) const { return v < effective_.size() && effective_[v]; }
 
   bool find_effective();
   bool link();
