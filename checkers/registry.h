@@ -6,6 +6,7 @@
 
 #define ASSAY_CHECKERS(X) \
   X(linearizable)         \
+  X(version_order)        \
   X(stats)                \
   X(non_vacuity)          \
   X(availability)         \

@@ -105,8 +105,8 @@ Value cas_register_header() {
 }
 
 std::vector<std::string> register_checkers() {
-  return {"linearizable",     "stats",      "non-vacuity", "availability",
-          "member-agreement", "node-exits", "exposure"};
+  return {"linearizable", "version-order",    "stats",      "non-vacuity",
+          "availability", "member-agreement", "node-exits", "exposure"};
 }
 
 Result<std::unique_ptr<WorkloadRun>> KeyedRun::start(const Workload& workload,
