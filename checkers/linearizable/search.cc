@@ -13,6 +13,7 @@ constexpr uint32_t kCheckpointEvery = 256;  // events
 constexpr uint32_t kNarrowBeam = 400;       // below it the search also cuts inside bursts
 constexpr uint32_t kUsedMax = 0x7fff;       // of a class: lanes have 15 bits, so that they compare
 constexpr int kLanesPerWord = 4;
+constexpr uint32_t kOwnMasksMax = 1000;  // values
 
 struct Rung {
   uint32_t beam;
@@ -170,6 +171,13 @@ class Sweep {
         all_cas_(words(), 0),
         all_observers_(words(), 0) {
     active_values_.push_back(0);  // the first stands for every value without pending operations
+    // Few values: each has masks of its own from the start.
+    own_masks_ = problem.values <= kOwnMasksMax;
+    if (own_masks_) {
+      for (ValueId v = 0; v < problem.values; ++v) active_[v] = v + 1;
+      active_values_.assign(problem.values + 1, 1);
+      families_.assign(active_values_.size() * kFamilies * words(), 0);
+    }
     for (uint32_t slot = 64 * words(); slot-- > 0;) free_slots_.push_back(slot);
     slots_.assign(64 * words(), kNone);
     earlier_.assign(size_t{64} * words() * words(), 0);
@@ -253,14 +261,14 @@ class Sweep {
       }
       active_[v] = index;
     }
-    ++active_values_[active_[v]];
+    active_values_[active_[v]] += !own_masks_;
     set(family(v, which), slot);
     if (which == kReads || which == kCasFrom) set(family(v, kAwaiting), slot);
   }
   void leave(ValueId v, Family which, uint32_t slot) {
     clear(family(v, which), slot);
     clear(family(v, kAwaiting), slot);
-    if (--active_values_[active_[v]] > 0) return;
+    if (own_masks_ || --active_values_[active_[v]] > 0) return;
     spare_values_.push_back(active_[v]);
     active_[v] = 0;
   }
@@ -556,13 +564,13 @@ class Sweep {
     const uint32_t slot = free_slots_.back();
     free_slots_.pop_back();
     occupy(op, slot);
+    if (o.kind == Kind::kCas) return;
+    const ValueId value = o.kind == Kind::kWrite ? o.to : o.from;
+    if (o.kind == Kind::kWrite && !reductions_.lazy_writes) return;
     for (uint32_t i = 0; i < layer_->count; ++i) {
       uint64_t* c = layer_->at(i);
-      if (o.kind == Kind::kRead && state(c) == o.from) set(placed(c), slot);
-      if (o.kind == Kind::kMismatch && state(c) != o.from) set(placed(c), slot);
-      if (o.kind == Kind::kWrite && state(c) == o.to && reductions_.lazy_writes) {
-        set(freed(c), slot);
-      }
+      if ((state(c) == value) == (o.kind == Kind::kMismatch)) continue;
+      set(o.kind == Kind::kWrite ? freed(c) : placed(c), slot);
     }
   }
 
@@ -594,8 +602,8 @@ class Sweep {
     const ProblemOp& o = problem_.ops[returning_];
     next_->reset(stride());
     frontier_.reset(stride());
-    child_.resize(stride());
-    node_.resize(stride());
+    if (child_.size() != stride()) child_.resize(stride());
+    if (node_.size() != stride()) node_.resize(stride());
     for (uint32_t i = 0; i < layer_->count; ++i) {
       const uint64_t* c = layer_->at(i);
       if (test(placed(c), returning_slot_)) {
@@ -634,13 +642,16 @@ class Sweep {
   }
 
   void burst() {
-    const bool lean = level_ == 0 && open_lanes_ > 0;
+    const bool lean = level_ <= 1 && open_lanes_ > 0;
     if (lean) truncated_ = true;
-    use_optional_ = !lean;
+    spent_.assign(frontier_.count, 0);
+    optional_max_ = lean ? 0 : UINT32_MAX;
     expand_all();
-    if (lean && next_->alive == 0) {
+    // No way without them: one each, and then as many as there are.
+    for (const uint32_t more : {1u, UINT32_MAX}) {
+      if (!lean || next_->alive > 0) return;
       ++counters_.lean_retries;
-      use_optional_ = true;
+      optional_max_ = more;
       expand_all();
     }
   }
@@ -661,6 +672,7 @@ class Sweep {
   void expand(uint32_t index) {
     count_node();
     copy(frontier_.at(index), node_.data());
+    node_spent_ = spent_[index];
     const uint64_t* c = node_.data();
     const ValueId s = state(c);
     const ProblemOp& last = problem_.ops[returning_];
@@ -678,7 +690,7 @@ class Sweep {
       if (slot == returning_slot_ || has_earlier_equal(slot)) return;
       try_cas(problem_.ops[slots_[slot]].to, slots_[slot], kNone);
     });
-    if (!use_optional_) return;
+    if (node_spent_ >= optional_max_) return;
     for (uint32_t lane = lanes_from_[s]; lane != kNone; lane = lanes_[lane].next_from) {
       if (!available(c, lane)) continue;
       const ValueId to = problem_.classes[lanes_[lane].cls].to;
@@ -719,7 +731,7 @@ class Sweep {
       });
     }
     if (escaping != kNone) try_write(problem_.ops[escaping].to, escaping, kNone);
-    if (!use_optional_) return;
+    if (node_spent_ >= optional_max_) return;
     for (uint32_t lane = 0; lane < lanes_.size(); ++lane) {
       if (lanes_[lane].cls == kNone || !available(c, lane)) continue;
       const OptionalClass& cls = problem_.classes[lanes_[lane].cls];
@@ -845,7 +857,9 @@ class Sweep {
     const uint32_t parent = trace(c);
     if (options_.want_order) set_trace(c, trace_.size());
     const bool done = test(placed(c), returning_slot_);
-    if ((done ? finish() : insert(frontier_, c)) && options_.want_order) {
+    const bool kept = done ? finish() : insert(frontier_, c);
+    if (kept && !done) spent_.push_back(node_spent_ + (op == kNone));
+    if (kept && options_.want_order) {
       trace_.push_back({parent, op != kNone ? 2 * op : 2 * lanes_[lane].cls + 1, event_});
     }
   }
@@ -1307,6 +1321,7 @@ class Sweep {
   std::vector<uint32_t> active_;         // by value: where its masks are; 0: no operation under way
   std::vector<uint32_t> active_values_;  // how many operations under way each holds
   std::vector<uint32_t> spare_values_;
+  bool own_masks_ = false;
   std::vector<Lane> lanes_;
   std::vector<uint32_t> spare_lanes_;
   std::vector<uint32_t> spare_lanes_after_restore_;
@@ -1342,7 +1357,9 @@ class Sweep {
   // One return.
   uint32_t returning_ = kNone;
   uint32_t returning_slot_ = 0;
-  bool use_optional_ = true;
+  uint32_t optional_max_ = 0;      // so many may be placed in this burst
+  uint32_t node_spent_ = 0;        // … and so many were
+  std::vector<uint32_t> spent_;    // by member of the frontier
   std::vector<uint64_t> node_;
   std::vector<uint64_t> child_;
   std::vector<std::pair<uint32_t, uint32_t>> scores_;
