@@ -896,7 +896,7 @@ class Sweep {
   Step sweep() {
     const auto end = static_cast<uint32_t>(problem_.events.size());
     while (event_ < end) {
-      if (level_ > 0 && event_ > furthest_ + kCheckpointEvery) set_level(0);
+      if (level_ > 0 && level_ < kFullLevel && event_ > furthest_ + kCheckpointEvery) set_level(0);
       if (event_ % kCheckpointEvery == 0 && event_ != saved_at_) save();
       const uint32_t event = problem_.events[event_];
       ++counters_.events;
@@ -1077,7 +1077,7 @@ class Sweep {
       if (options_.work_max != UINT64_MAX) {
         work_max_ = counters_.work + (options_.work_max - counters_.work) / 2;
       }
-      if (sweep() == Step::kDied) {
+      if (sweep() == Step::kDied && !truncated_) {
         return result(Outcome::kInvalid, Stage::kOverApproximation, event_);
       }
       furthest_ = std::max(furthest_, event_);

@@ -486,6 +486,22 @@ TEST(Search, MemoryOfManyPendingOperationsIsBounded) {
   EXPECT_EQ(search(prepare(history_with(ops)), options).outcome, Outcome::kUnknown);
 }
 
+// A full search that fell back to the narrow beam after a while would convict these.
+TEST(Search, AFullSearchStaysFullToTheEnd) {
+  for (uint64_t seed = 1; seed <= 20; ++seed) {
+    RegSim sim{.operations = 2000, .slots = 8};
+    sim.info_per_mille = seed % 2 != 0 ? 4 : 0;
+    sim.seed = seed;
+    const Problem problem = prepare(reg_sim(sim));
+    SearchOptions options;
+    options.beam = 1;
+    options.rungs = 0;
+    const SearchResult result = search(problem, options);
+    EXPECT_EQ(result.outcome, Outcome::kValid) << "seed " << seed << ", " << to_string(result.stage);
+    EXPECT_EQ(result.stage, Stage::kFull);
+  }
+}
+
 TEST(Search, DecidesTheBenchmarksHistories) {
   for (int slots : {5, 10, 20, 30}) {
     for (int info : {0, 10}) {
