@@ -4,6 +4,8 @@
 #include <numeric>
 #include <unordered_map>
 
+#include "checkers/history/vocabulary.h"
+
 namespace assay::linearizable {
 namespace {
 
@@ -88,7 +90,7 @@ class Builder {
     GeneralOp made;
     made.optional = role == Role::kMay;
     made.observes = problem_.model->effect(op) == Effect::kObserves;
-    if (made.optional && made.observes) return;
+    if (made.observes && (made.optional || !reads_claimed_)) return;
     made.cls = class_of(op);
     made.id = id;
     problem_.ops.push_back(made);
@@ -148,6 +150,8 @@ class Builder {
   static constexpr size_t kPairsMax = 4'000'000;
   const History& history_;
   const GeneralOptions& options_;
+  // Reads that a target does not claim to be linearizable accuse nobody.
+  const bool reads_claimed_ = read_claim(history_.header()) == "linearizable";
   GeneralProblem problem_;
   std::unordered_map<ModelOp, uint32_t, OpHash> ids_;
   std::vector<Position> last_;  // by class

@@ -725,7 +725,7 @@ class GeneralSweep {
 
 }  // namespace
 
-SearchResult search(const GeneralProblem& problem, const GeneralSearchOptions& options) {
+SearchResult general_search(const GeneralProblem& problem, const GeneralSearchOptions& options) {
   const uint32_t pending = std::max(problem.pending_max, options.pending_min);
   if (pending <= 64) return GeneralSweep<1>(problem, options).run();
   return GeneralSweep<0>(problem, options).run();

@@ -41,7 +41,7 @@ struct GeneralSearchOptions : SearchOptions {
 };
 
 // Placements are of changes; SearchCounters::hidden counts free changes that were dropped.
-SearchResult search(const GeneralProblem& problem, const GeneralSearchOptions& options = {});
+SearchResult general_search(const GeneralProblem& problem, const GeneralSearchOptions& options = {});
 
 // A legal order of the operations, as their ids in the history, from what the search placed.
 // Aborts where one has no place: then the search was wrong.

@@ -6,10 +6,12 @@
 #include <thread>
 #include <tuple>
 
+#include "checkers/check_model.h"
 #include "checkers/facts.h"
 #include "checkers/linearizable/order.h"
 #include "checkers/linearizable/story.h"
 #include "checkers/linearizable/unclaimed_reads.h"
+#include "checkers/models/registry.h"
 #include "checkers/registry.h"
 #include "checkers/words.h"
 
@@ -391,7 +393,7 @@ Result<Model> model_of(const History& history) {
     return input_error("the model register has no cas: use the model cas-register");
   }
   if (name == "register" || name.empty()) return Model::kRegister;
-  return input_error("the model " + name + " is not known: there are register and cas-register");
+  return input_error("the model " + name + " is not known: there are " + model_names());
 }
 
 SearchResult LinearizableOptions::search_any(const Problem& problem, const SearchOptions& options) {
@@ -439,14 +441,20 @@ class Linearizable : public Checker {
  public:
   std::string_view name() const override { return "linearizable"; }
   std::string_view summary() const override {
-    return "one order of each key's reads, writes and CAS explains all values and respects real "
-           "time";
+    return "one order of each key's operations explains all values and respects real time, by the "
+           "model of what is stored";
   }
   Result<void> accepts(const History& history) const override {
+    const auto general = general_model_of(history);
+    if (!general) return general.error();
+    if (*general != nullptr) return assay::can_judge(history, **general);
     if (auto model = model_of(history); !model) return model.error();
     return can_judge(history);
   }
   Verdict check(const History& history, const Budget& budget) const override {
+    if (const auto general = general_model_of(history); *general != nullptr) {
+      return check_model(history, **general, budget);
+    }
     return check_linearizable(history, budget);
   }
 };

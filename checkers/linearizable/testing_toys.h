@@ -29,14 +29,14 @@ class Toy {
   virtual ~Toy() = default;
   virtual std::string model() const = 0;
   virtual std::string initial() const = 0;
-  virtual Value initial_value() const { return Value(); }
+  virtual void add_initial(const std::string& /*name*/, Value::Object&) const {}
   virtual ToyOp draw(Rng& rng) const = 0;                     // kind and arg
   virtual std::string draw_result(const ToyOp& op, Rng& rng) const = 0;  // perhaps a wrong one
   virtual bool observes(const ToyOp& op) const = 0;
   // Whether it can happen; what it answers and leads to.
   virtual bool apply(const ToyOp& op, std::string& state, std::string& result) const = 0;
   // The lines of a history.
-  virtual void fill(const ToyOp& op, Op& line, Value& result) const = 0;
+  virtual void fill(const ToyOp& op, const std::string& name, Op& line, Value& result) const = 0;
 };
 
 // get, put, append, delete: the state is the text, "~" is null.
@@ -64,12 +64,12 @@ class KvToy : public Toy {
     if (op.kind == 'a') state = state == "~" ? op.arg : state + op.arg;
     return true;
   }
-  void fill(const ToyOp& op, Op& line, Value& result) const override {
+  void fill(const ToyOp& op, const std::string& name, Op& line, Value& result) const override {
     line.f = Symbol(op.kind == 'g'   ? "get"
                     : op.kind == 'p' ? "put"
                     : op.kind == 'a' ? "append"
                                      : "delete");
-    line.key = Symbol("k");
+    line.key = Symbol(name);
     if (op.kind == 'p' || op.kind == 'a') line.value = Value(op.arg);
     result = op.kind == 'g' && op.result != "~" ? Value(op.result) : Value();
   }
@@ -101,8 +101,9 @@ class SetToy : public Toy {
     std::sort(state.begin(), state.end());
     return true;
   }
-  void fill(const ToyOp& op, Op& line, Value& result) const override {
+  void fill(const ToyOp& op, const std::string& name, Op& line, Value& result) const override {
     line.f = Symbol(op.kind == 'r' ? "read" : op.kind == 'a' ? "add" : "remove");
+    line.key = Symbol(name);
     if (op.kind != 'r') line.value = Value(op.arg[0] - '0');
     if (op.kind != 'r') return;
     Value::Array items;
@@ -125,8 +126,9 @@ class MutexToy : public Toy {
     state = op.kind == 'a' ? "h" : "f";
     return true;
   }
-  void fill(const ToyOp& op, Op& line, Value&) const override {
+  void fill(const ToyOp& op, const std::string& name, Op& line, Value&) const override {
     line.f = Symbol(op.kind == 'a' ? "acquire" : "release");
+    line.key = Symbol(name);
   }
 };
 
@@ -135,8 +137,8 @@ class MultiRegisterToy : public Toy {
  public:
   std::string model() const override { return "multi-register"; }
   std::string initial() const override { return "00"; }
-  Value initial_value() const override {
-    return Value::object({{Symbol("x"), Value(0)}, {Symbol("y"), Value(0)}});
+  void add_initial(const std::string& name, Value::Object& initial) const override {
+    for (const char* r : {"x", "y"}) initial.emplace_back(Symbol(r + name), Value(0));
   }
   ToyOp draw(Rng& rng) const override {
     ToyOp op{.kind = 't'};
@@ -163,19 +165,19 @@ class MultiRegisterToy : public Toy {
     }
     return true;
   }
-  void fill(const ToyOp& op, Op& line, Value& result) const override {
+  void fill(const ToyOp& op, const std::string& name, Op& line, Value& result) const override {
     line.f = Symbol("txn");
-    line.value = steps(op.arg);
-    result = op.type == OpType::kOk ? steps(op.result) : Value();
+    line.value = steps(op.arg, name);
+    result = op.type == OpType::kOk ? steps(op.result, name) : Value();
   }
 
  private:
-  static Value steps(const std::string& text) {
+  static Value steps(const std::string& text, const std::string& name) {
     Value::Array all;
     for (size_t i = 0; i < text.size(); i += 3) {
       const Value value = text[i + 2] == '?' ? Value() : Value(text[i + 2] - '0');
       all.push_back(Value::array({Value(text[i] == 'r' ? "read" : "write"),
-                                  Value(std::string(1, text[i + 1])), value}));
+                                  Value(text[i + 1] + name), value}));
     }
     return Value::array(std::move(all));
   }
@@ -239,32 +241,42 @@ inline void spoil(ToyHistory& history, const Toy& toy, Rng& rng) {
   for (uint64_t changes = rng.below(4); changes > 0 && !history.empty(); --changes) {
     ToyOp& op = history[rng.below(history.size())];
     if (toy.model() == "mutex") {
-      if (rng.chance(1, 3)) op.kind = toy.draw(rng).kind;
+      op.kind = toy.draw(rng).kind;
     } else {
       op.result = toy.draw_result(op, rng);
     }
   }
 }
 
-inline History history_of(const Toy& toy, const ToyHistory& ops) {
+// One history of several of one toy, each with keys of its own: those that end with its number.
+inline History history_of(const Toy& toy, const std::vector<ToyHistory>& toys) {
   std::vector<std::pair<Position, Op>> lines;
-  for (size_t i = 0; i < ops.size(); ++i) {
-    Op line;
-    Value result;
-    line.process = Process{static_cast<int64_t>(i)};
-    toy.fill(ops[i], line, result);
-    lines.emplace_back(ops[i].call, line);
-    if (ops[i].ret == kOpen) continue;
-    line.type = ops[i].type;
-    line.value = result;
-    lines.emplace_back(ops[i].ret, line);
+  HistoryHeader header;
+  header.model = toy.model();
+  Value::Object initial;
+  Position base = 0;
+  for (size_t t = 0; t < toys.size(); ++t) {
+    const std::string name = "k" + std::to_string(t);
+    toy.add_initial(name, initial);
+    const Position offset = base;
+    for (const ToyOp& op : toys[t]) {
+      Op line;
+      Value result;
+      line.process = Process{static_cast<int64_t>(lines.size())};
+      toy.fill(op, name, line, result);
+      lines.emplace_back(offset + op.call, line);
+      base = std::max(base, offset + op.call + 1);
+      if (op.ret == kOpen) continue;
+      line.type = op.type;
+      line.value = result;
+      lines.emplace_back(offset + op.ret, line);
+      base = std::max(base, offset + op.ret + 1);
+    }
   }
+  if (!initial.empty()) header.initial = Value::object(std::move(initial));
   std::sort(lines.begin(), lines.end(),
             [](const auto& a, const auto& b) { return a.first < b.first; });
   HistoryBuilder builder;
-  HistoryHeader header;
-  header.model = toy.model();
-  header.initial = toy.initial_value();
   builder.set_header(header);
   for (const auto& [position, line] : lines) {
     const auto added = builder.add(line);
@@ -300,7 +312,7 @@ class ToyOracle {
  private:
   bool search(uint32_t placed, const std::string& state) {
     if ((required_ & ~placed) == 0) return true;
-    if (!seen_.insert(std::to_string(placed) + ":" + state).second) return false;
+    if (!seen_.insert(state + std::string(reinterpret_cast<const char*>(&placed), sizeof placed)).second) return false;
     for (size_t i = 0; i < ops_.size(); ++i) {
       if (placed >> i & 1 || (before_[i] & ~placed) != 0) continue;
       std::string next = state, answer;

@@ -48,7 +48,8 @@ class MultiRegisterModel : public ModelOf<Registers> {
   std::string wrong(const Operation& operation) const override {
     if (operation.f() != f::txn) return "";
     const Value steps = steps_of(operation);
-    const bool fine = steps.is_array() && std::all_of(steps.as_array().begin(),
+    const bool fine = steps.is_array() && !steps.as_array().empty() &&
+                      std::all_of(steps.as_array().begin(),
                                                       steps.as_array().end(), is_step);
     return fine ? "" : "needs [[\"read\" or \"write\", register, value], ...], found " +
                            steps.to_json();

@@ -1,6 +1,7 @@
 // The models, by name.
 #pragma once
 
+#include <string>
 #include <string_view>
 #include <vector>
 
