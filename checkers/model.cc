@@ -4,17 +4,17 @@ namespace assay {
 
 std::vector<Symbol> Model::touches(const Operation& operation) const { return {operation.key()}; }
 
-Role Model::role(const HistoryHeader&, const Operation&, ModelOp& op) const {
-  if (op.type == OpType::kOk) return Role::kMust;
-  if (op.type == OpType::kFail || effect(op) == Effect::kObserves) return Role::kLeftOut;
-  return Role::kMay;
+CallRole Model::role(const HistoryHeader&, const Operation&, ModelOp& op) const {
+  if (op.type == OpType::kOk) return CallRole::kMust;
+  if (op.type == OpType::kFail || effect(op) == CallEffect::kObserves) return CallRole::kLeftOut;
+  return CallRole::kMay;
 }
 
-Effect Model::effect(const ModelOp& op) const {
+CallEffect Model::effect(const ModelOp& op) const {
   for (const ModelCall& call : calls()) {
     if (call.f == op.f.text()) return call.effect;
   }
-  return Effect::kChanges;
+  return CallEffect::kChanges;
 }
 
 std::string Model::did(const Operation& operation) const {

@@ -4,7 +4,7 @@
 //   struct Counter : ModelOf<int64_t> {
 //     std::string_view name() const override { return "counter"; }
 //     std::vector<ModelCall> calls() const override {
-//       return {{"add", "a number"}, {"read", "answers the sum", Effect::kObserves}};
+//       return {{"add", "a number"}, {"read", "answers the sum", CallEffect::kObserves}};
 //     }
 //     int64_t initial(const ModelPart& part) const override { return part.initial.as_int(); }
 //     std::optional<int64_t> step(const int64_t& sum, const ModelOp& op) const override {
@@ -39,14 +39,14 @@ struct ModelOp {
   friend bool operator==(const ModelOp&, const ModelOp&) = default;
 };
 
-enum class Effect : uint8_t {
+enum class CallEffect : uint8_t {
   kObserves,  // it never changes the state
   kChanges,
   kResets,  // … and may lead out of a state in which something is lost (ModelOf::lost)
 };
 
 // How an operation counts.
-enum class Role : uint8_t {
+enum class CallRole : uint8_t {
   kLeftOut,  // it did not happen, or says nothing
   kMust,     // it happened between its invocation and its completion
   kMay,      // it may have happened at any time after its invocation, or never
@@ -56,7 +56,7 @@ enum class Role : uint8_t {
 struct ModelCall {
   std::string_view f;
   std::string_view shape;  // of argument and answer, for people
-  Effect effect = Effect::kChanges;
+  CallEffect effect = CallEffect::kChanges;
 };
 
 // What is judged by itself: a key, or several that operations connect.
@@ -82,8 +82,8 @@ class Model {
   // How it counts, by op.type (which may be kInfo where the operation's is kFail: to see what rests
   // on failures); may simplify the op for `step`, so that more of them become equal. Default: what
   // was acknowledged must have happened, what failed did not, what is unknown may have.
-  virtual Role role(const HistoryHeader& header, const Operation& operation, ModelOp& op) const;
-  virtual Effect effect(const ModelOp& op) const;  // default: as calls() says
+  virtual CallRole role(const HistoryHeader& header, const Operation& operation, ModelOp& op) const;
+  virtual CallEffect effect(const ModelOp& op) const;  // default: as calls() says
 
   // --- Makes the search quick.
   // From every state: `earlier` fits, and `later` just after it leads where it leads without it.

@@ -77,7 +77,7 @@ class Parts {
   bool has_observers() const {
     const std::vector<ModelCall> calls = model_.calls();
     return calls[0].f != "txn" && std::any_of(calls.begin(), calls.end(), [](const ModelCall& c) {
-             return c.effect == Effect::kObserves;
+             return c.effect == CallEffect::kObserves;
            });
   }
 
@@ -103,7 +103,7 @@ Verdict tell_part(const History& history, const assay::Model& model, const PartG
                   const PartResult& result, const ShrinkLimits& limits) {
   const GeneralCore core = shrink(history, model, group, result.found.event, limits);
   Verdict verdict{.name = named_part(model, group.part), .safety = Safety::kInvalid};
-  Story story = tell(history, model, core);
+  Story story = tell(history, model, group, core);
   verdict.reason = story.anomaly + on_part(group.part);
   const std::string word = whose_word(history, model, group, core.last, limits);
   story.witness.lines.push_back(word);

@@ -85,11 +85,11 @@ class Builder {
     const bool returned = operation.return_position() < options_.end;
     if (!returned && op.type != OpType::kFail) op.type = OpType::kInfo;
     if (op.type == OpType::kOk) op.result = operation.result();
-    const Role role = problem_.model->role(history_.header(), operation, op);
-    if (role == Role::kLeftOut || (role == Role::kMust && !returned)) return;
+    const CallRole role = problem_.model->role(history_.header(), operation, op);
+    if (role == CallRole::kLeftOut || (role == CallRole::kMust && !returned)) return;
     GeneralOp made;
-    made.optional = role == Role::kMay;
-    made.observes = problem_.model->effect(op) == Effect::kObserves;
+    made.optional = role == CallRole::kMay;
+    made.observes = problem_.model->effect(op) == CallEffect::kObserves;
     if (made.observes && (made.optional || !reads_claimed_)) return;
     made.cls = class_of(op);
     made.id = id;
@@ -102,8 +102,8 @@ class Builder {
     const auto [found, inserted] =
         ids_.try_emplace(op, static_cast<uint32_t>(problem_.classes.size()));
     if (inserted) {
-      const Effect effect = problem_.model->effect(op);
-      problem_.classes.push_back({op, effect == Effect::kObserves, effect == Effect::kResets, 0, false});
+      const CallEffect effect = problem_.model->effect(op);
+      problem_.classes.push_back({op, effect == CallEffect::kObserves, effect == CallEffect::kResets, 0, false});
       last_.push_back(0);
     }
     return found->second;
@@ -222,19 +222,25 @@ void GeneralProblem::finish() {
   }
 }
 
-GeneralProblem weakened(const GeneralProblem& problem, const std::vector<uint8_t>& marks) {
+namespace {
+
+enum class Fate : uint8_t { kKept, kOptional, kDropped };
+
+GeneralProblem part_of(const GeneralProblem& problem, const std::vector<Fate>& fates,
+                       uint32_t start) {
   GeneralProblem part;
   part.model = problem.model;
   part.part = problem.part;
   part.classes = problem.classes;
   std::vector<uint32_t> ids(problem.ops.size(), kNoEvent);
   for (uint32_t i = 0; i < problem.ops.size(); ++i) {
-    if (marks[i] == 2 || (marks[i] == 1 && problem.ops[i].observes)) continue;
+    if (fates[i] == Fate::kDropped) continue;
     ids[i] = static_cast<uint32_t>(part.ops.size());
     part.ops.push_back(problem.ops[i]);
-    part.ops.back().optional |= marks[i] == 1;
+    part.ops.back().optional |= fates[i] == Fate::kOptional;
   }
-  for (uint32_t event : problem.events) {
+  for (uint32_t e = 0; e < problem.events.size(); ++e) {
+    const uint32_t event = problem.events[e];
     const uint32_t id = ids[event / 2];
     if (id == kNoEvent) continue;
     GeneralOp& op = part.ops[id];
@@ -242,10 +248,30 @@ GeneralProblem weakened(const GeneralProblem& problem, const std::vector<uint8_t
     ((event & 1) ? op.ret : op.call) = static_cast<uint32_t>(part.events.size());
     if (op.optional) op.ret = kNoEvent;
     part.events.push_back(2 * id + (event & 1));
+    if (e < start) part.start = static_cast<uint32_t>(part.events.size());
   }
   for (GeneralClass& cls : part.classes) cls.useful_until = kNoEvent;
   part.finish();
   return part;
+}
+
+}  // namespace
+
+GeneralProblem weakened(const GeneralProblem& problem, const std::vector<uint8_t>& marks) {
+  std::vector<Fate> fates(problem.ops.size(), Fate::kKept);
+  for (uint32_t i = 0; i < problem.ops.size(); ++i) {
+    if (marks[i]) fates[i] = problem.ops[i].observes ? Fate::kDropped : Fate::kOptional;
+  }
+  return part_of(problem, fates, problem.start);
+}
+
+GeneralProblem from_event(const GeneralProblem& problem, uint32_t start) {
+  std::vector<Fate> fates(problem.ops.size(), Fate::kKept);
+  for (uint32_t i = 0; i < problem.ops.size(); ++i) {
+    const GeneralOp& op = problem.ops[i];
+    if (!op.optional && op.ret < start) fates[i] = Fate::kDropped;
+  }
+  return part_of(problem, fates, start);
 }
 
 }  // namespace assay::linearizable

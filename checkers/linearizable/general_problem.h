@@ -42,6 +42,7 @@ struct GeneralProblem {
   std::vector<GeneralOp> ops;    // in order of invocation
   std::vector<uint32_t> events;  // 2 * op, + 1 for a return
   std::vector<GeneralClass> classes;
+  uint32_t start = 0;  // the events before it are calls of what is under way when it starts
 
   // Derived by finish().
   uint32_t pending_max = 0;
@@ -61,8 +62,12 @@ struct GeneralOptions {
 GeneralProblem prepare(const History& history, const assay::Model& model, const PartGroup& group,
                        const GeneralOptions& options = {});
 
-// The problem without the operations marked 2, and with those marked 1 made optional (observers:
-// left out). What is impossible then was impossible before.
+// The problem with the operations marked made optional (observers: left out). What is impossible
+// then was impossible before.
 GeneralProblem weakened(const GeneralProblem& problem, const std::vector<uint8_t>& marks);
+
+// The problem from an event on, without what had returned before: as hard as the whole where it is
+// searched from all that there may be then (GeneralSearchOptions::start).
+GeneralProblem from_event(const GeneralProblem& problem, uint32_t start);
 
 }  // namespace assay::linearizable

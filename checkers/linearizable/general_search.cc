@@ -471,7 +471,7 @@ class GeneralSweep {
       if (level_ > 0 && level_ < kFullLevel && event_ > furthest_ + kCheckpointEvery) set_level(0);
       if (event_ % kCheckpointEvery == 0 && event_ != saved_at_) save();
       if (states_->bytes() > collect_at_) collect();
-      if (options_.seen != nullptr) note_states();
+      if (options_.seen != nullptr) note_standings();
       const uint32_t event = problem_.events[event_];
       ++counters_.events;
       event & 1 ? on_return(event / 2) : on_call(event / 2);
@@ -499,13 +499,20 @@ class GeneralSweep {
   void poll() {
     if (options_.exhausted && options_.exhausted()) out_of_budget_ = exhausted_ = true;
   }
-  void note_states() {
-    std::vector<StateId> seen;
-    for (uint32_t i = 0; i < layer_.count; ++i) seen.push_back(state(layer_.at(i)));
-    std::sort(seen.begin(), seen.end());
-    seen.erase(std::unique(seen.begin(), seen.end()), seen.end());
+  void note_standings() {
     options_.seen->resize(event_ + 1);
-    options_.seen->back() = std::move(seen);
+    if (event_ < options_.seen_from || layer_.count > options_.seen_max) return;
+    for (uint32_t i = 0; i < layer_.count; ++i) {
+      const uint64_t* c = layer_.at(i);
+      Standing standing{.state = state(c), .placed = {}, .freed = {}};
+      for (uint32_t slot = 0; slot < slots_.size(); ++slot) {
+        if (slots_[slot] == kNoEntry) continue;
+        const uint32_t id = problem_.ops[slots_[slot]].id;
+        if (test(placed(c), slot)) standing.placed.push_back(id);
+        if (test(freed(c), slot)) standing.freed.push_back(id);
+      }
+      options_.seen->back().push_back(std::move(standing));
+    }
   }
   // Forgets the states that no configuration is in. Those of another search are not ours to forget.
   void collect() {
@@ -585,16 +592,27 @@ class GeneralSweep {
   void begin() {
     set_level(options_.beam == 0 ? kFullLevel : 0);
     layer_.reset(stride());
-    std::vector<StateId> start = options_.start;
-    if (start.empty()) start.push_back(states_->initial(problem_.part));
+    for (; event_ < problem_.start; ++event_) on_call(problem_.events[event_] / 2);
     child_.assign(stride(), 0);
-    for (StateId s : start) {
-      set_state(child_.data(), s);
+    std::vector<Standing> start = options_.start;
+    if (start.empty()) start.push_back({states_->initial(problem_.part), {}, {}});
+    for (const Standing& standing : start) {
+      std::fill(child_.begin(), child_.end(), 0);
+      set_state(child_.data(), standing.state);
+      mark(standing.placed, placed(child_.data()));
+      mark(standing.freed, freed(child_.data()));
       insert(layer_, child_.data());
     }
     layer_.compact();
     save();
     exact_ = saved_.back();
+  }
+  void mark(const std::vector<uint32_t>& ids, uint64_t* mask) const {
+    for (uint32_t slot = 0; slot < slots_.size(); ++slot) {
+      if (slots_[slot] == kNoEntry) continue;
+      const uint32_t id = problem_.ops[slots_[slot]].id;
+      if (std::find(ids.begin(), ids.end(), id) != ids.end()) set(mask, slot);
+    }
   }
   SearchResult run_ladder() {
     for (;;) {

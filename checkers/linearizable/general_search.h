@@ -29,15 +29,25 @@ struct GeneralReductions {
   bool lost_states = true;
 };
 
+// Where things may stand just before an event: the state, and of the operations under way those that
+// have happened, and those that need not happen any more (ids in the history).
+struct Standing {
+  StateId state = kNoState;
+  std::vector<uint32_t> placed;
+  std::vector<uint32_t> freed;
+};
+
 // Of SearchOptions, `reductions` mean nothing here.
 struct GeneralSearchOptions : SearchOptions {
   GeneralReductions general;
   // Those of another search, whose ids `start` and `seen` use. Empty: its own.
   std::shared_ptr<ModelStates> states;
-  std::vector<StateId> start;  // what the state may be at first; empty: the initial one
-  // Receives, for each event, the states that there may be just before it, ascending. Of use where
-  // nothing is cut (beam 0).
-  std::vector<std::vector<StateId>>* seen = nullptr;
+  std::vector<Standing> start;  // how it may stand at first; empty: in the initial state
+  // Receives how it may stand just before each event from seen_from on; nothing where that is more
+  // than seen_max. Of use where nothing is cut (beam 0).
+  std::vector<std::vector<Standing>>* seen = nullptr;
+  uint32_t seen_from = 0;
+  uint32_t seen_max = 16;
 };
 
 // Placements are of changes; SearchCounters::hidden counts free changes that were dropped.

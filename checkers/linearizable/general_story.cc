@@ -19,8 +19,11 @@ std::string shortened(const std::string& text) {
 
 class GeneralTeller {
  public:
-  GeneralTeller(const History& history, const assay::Model& model, const GeneralCore& core)
-      : history_(history), model_(model), core_(core), timed_(Surroundings(history).timed) {}
+  GeneralTeller(const History& history, const assay::Model& model, const PartGroup& group,
+                const GeneralCore& core)
+      : history_(history), model_(model), core_(core), timed_(Surroundings(history).timed) {
+    if (core.start && core.ops.size() < kFew) find_context(group);
+  }
 
   Story tell() {
     Story story;
@@ -34,6 +37,10 @@ class GeneralTeller {
       lines.push_back(counted(first, "operation", "operations") +
                       " before these cannot be left out either");
     }
+    if (context_) {
+      story.witness.operations.push_back(*context_);
+      lines.push_back(line(history_[*context_]));
+    }
     for (size_t i = 0; i < all; ++i) {
       story.witness.operations.push_back(core_.ops[i]);
       if (i >= first) lines.push_back(line(history_[core_.ops[i]]));
@@ -44,13 +51,34 @@ class GeneralTeller {
   }
 
  private:
+  static constexpr size_t kFew = 6;
+
+  CallEffect effect_of(const Operation& operation) const {
+    ModelOp op{operation.f(), operation.key(), operation.argument(), operation.result(),
+               operation.type()};
+    (void)model_.role(history_.header(), operation, op);
+    return model_.effect(op);
+  }
+  // The last acknowledged change before what matters: not a part of the proof, but of the picture.
+  void find_context(const PartGroup& group) {
+    const Operation at = history_[*core_.start];
+    const Position start = core_.start_returns ? at.return_position() : at.invoke_position();
+    for (uint32_t id : group.ids) {
+      const Operation operation = history_[id];
+      if (operation.invoke_position() >= start) return;
+      if (operation.type() != OpType::kOk || operation.return_position() >= start) continue;
+      if (effect_of(operation) == CallEffect::kObserves) continue;
+      if (std::find(core_.ops.begin(), core_.ops.end(), id) != core_.ops.end()) continue;
+      if (!context_ || operation.return_position() > history_[*context_].return_position()) {
+        context_ = id;
+      }
+    }
+  }
   // What the story is about: of those that answer a question, the one invoked last; else the last.
   Operation subject() const {
     for (auto id = core_.ops.rbegin(); id != core_.ops.rend(); ++id) {
       const Operation operation = history_[*id];
-      const ModelOp op{operation.f(), operation.key(), operation.argument(), operation.result(),
-                       operation.type()};
-      if (model_.effect(op) == Effect::kObserves) return operation;
+      if (effect_of(operation) == CallEffect::kObserves) return operation;
     }
     return history_[core_.ops.back()];
   }
@@ -62,11 +90,7 @@ class GeneralTeller {
   }
   std::string headline(const Operation& last) const {
     const std::string text = did(last);
-    if (core_.ops.size() == 1) {
-      return !core_.start              ? text + ", which cannot be at first"
-             : core_.states.size() == 1 ? text + ", but it was " + shortened(core_.states[0])
-                                        : text + ", which nothing before it explains";
-    }
+    if (core_.ops.size() == 1) return alone(last);
     const Operation* newest = nullptr;
     std::vector<Operation> others;
     for (uint32_t id : core_.ops) {
@@ -78,6 +102,22 @@ class GeneralTeller {
     }
     if (newest) return text + after(*newest, last) + did(*newest) + ": no order explains that";
     return text + " while " + did(others.back()) + ": no order explains that";
+  }
+  std::string alone(const Operation& last) const {
+    std::string text = did(last);
+    if (context_ && history_[*context_].return_position() < last.invoke_position()) {
+      text += after(history_[*context_], last) + did(history_[*context_]);
+    }
+    if (core_.open > 0) {
+      return text + ": neither what came before nor " +
+             (core_.open == 1 ? "what" : "any of the " + std::to_string(core_.open) +
+                                             " operations that") +
+             " may have happened since explains that";
+    }
+    if (core_.states.size() != 1 || core_.states[0].empty()) {
+      return text + ": nothing before it explains that";
+    }
+    return text + ", and nothing changed it from " + shortened(core_.states[0]);
   }
   std::string after(const Operation& earlier, const Operation& later) const {
     if (!is_timed(later)) return ", after ";
@@ -117,6 +157,7 @@ class GeneralTeller {
   const History& history_;
   const assay::Model& model_;
   const GeneralCore& core_;
+  std::optional<uint32_t> context_;  // an operation
   const bool timed_;
 };
 
@@ -130,7 +171,7 @@ class GeneralWord {
       const Operation operation = history[id];
       if (operation.invoke_position() > last || operation.type() != OpType::kFail) continue;
       ModelOp op{operation.f(), operation.key(), operation.argument(), Value(), OpType::kInfo};
-      if (model.role(history.header(), operation, op) == Role::kMay) failures_.push_back(id);
+      if (model.role(history.header(), operation, op) == CallRole::kMay) failures_.push_back(id);
     }
     if (failures_.size() > kNear) failures_.erase(failures_.begin(), failures_.end() - kNear);
   }
@@ -178,8 +219,9 @@ class GeneralWord {
 
 }  // namespace
 
-Story tell(const History& history, const assay::Model& model, const GeneralCore& core) {
-  return GeneralTeller(history, model, core).tell();
+Story tell(const History& history, const assay::Model& model, const PartGroup& group,
+           const GeneralCore& core) {
+  return GeneralTeller(history, model, group, core).tell();
 }
 
 std::string whose_word(const History& history, const assay::Model& model, const PartGroup& group,

@@ -6,7 +6,8 @@
 
 namespace assay::linearizable {
 
-Story tell(const History& history, const assay::Model& model, const GeneralCore& core);
+Story tell(const History& history, const assay::Model& model, const PartGroup& group,
+           const GeneralCore& core);
 
 // Whose word an invalid verdict rests on: judges what comes up to `last` once more, with what
 // failed near it taken as of unknown outcome. A sentence.

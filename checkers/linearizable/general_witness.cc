@@ -7,6 +7,7 @@ namespace {
 
 constexpr size_t kStatesTold = 3;
 constexpr size_t kStatesMax = 16;
+constexpr uint32_t kLookBack = 1000;  // events
 
 class GeneralShrinker {
  public:
@@ -26,16 +27,16 @@ class GeneralShrinker {
     core.last = position(full, last);
     const GeneralProblem prefix = until(core.last);
     choose_start(prefix);
-    GeneralProblem window = window_from(prefix, start_);
+    GeneralProblem window = from_event(prefix, start_);
     weaken(window);
     core.minimal = !out_of_budget_;
     for (const GeneralOp& op : window.ops) {
-      if (!op.optional) core.ops.push_back(op.id);
+      op.optional ? void(++core.open) : core.ops.push_back(op.id);
     }
     if (start_ == 0) return core;
     core.start = prefix.ops[prefix.events[start_] / 2].id;
     core.start_returns = prefix.events[start_] & 1;
-    for (StateId s : from_) core.states.push_back(states_->describe(s));
+    for (StateId s : states_of(from_)) core.states.push_back(states_->describe(s));
     return core;
   }
 
@@ -76,31 +77,39 @@ class GeneralShrinker {
     options.beam = 0;
     options.general.lost_states = false;  // knows of what comes later
     options.seen = &seen_;
+    const auto events = static_cast<uint32_t>(prefix.events.size());
+    options.seen_from = events - std::min(events, kLookBack);
     const SearchResult found = general_search(prefix, options);
     take_work(found);
     if (found.outcome != Outcome::kInvalid) return;
-    for (size_t most : {kStatesTold, kStatesMax}) {
-      for (uint32_t length = 1; length < prefix.events.size(); length += 1 + length / 3) {
-        if (out_of_budget_) return;
-        const auto start = static_cast<uint32_t>(prefix.events.size()) - length;
-        if (start >= seen_.size() || seen_[start].size() > most) continue;
-        from_ = seen_[start];
-        start_ = start;
-        if (is_impossible(window_from(prefix, start), limits_.work_max_once)) return;
-        from_.clear();
-        start_ = 0;
+    // Not in the middle of the last operation, if that can be.
+    const uint32_t call = prefix.ops[prefix.events.back() / 2].call;
+    for (uint32_t end : {std::min(call + 1, events), events}) {
+      for (size_t most : {size_t{1}, kStatesTold, kStatesMax}) {
+        if (start_before(prefix, end, most)) return;
       }
     }
   }
-  // Without what had returned before; what was under way may have happened already.
-  static GeneralProblem window_from(const GeneralProblem& prefix, uint32_t start) {
-    std::vector<uint8_t> marks(prefix.ops.size());
-    for (uint32_t i = 0; i < prefix.ops.size(); ++i) {
-      const GeneralOp& op = prefix.ops[i];
-      if (!op.optional && op.ret < start) marks[i] = 2;
-      if (op.call < start && op.ret >= start) marks[i] = 1;
+  bool start_before(const GeneralProblem& prefix, uint32_t end, size_t states_most) {
+    for (uint32_t length = 1; length < std::min(end, kLookBack); length += 1 + length / 16) {
+      if (out_of_budget_) return false;
+      const uint32_t start = end - length;
+      if (start >= seen_.size() || seen_[start].empty()) continue;
+      if (states_of(seen_[start]).size() > states_most) continue;
+      from_ = seen_[start];
+      start_ = start;
+      if (is_impossible(from_event(prefix, start), limits_.work_max_once)) return true;
+      from_.clear();
+      start_ = 0;
     }
-    return weakened(prefix, marks);
+    return false;
+  }
+  static std::vector<StateId> states_of(const std::vector<Standing>& standings) {
+    std::vector<StateId> states;
+    for (const Standing& standing : standings) states.push_back(standing.state);
+    std::sort(states.begin(), states.end());
+    states.erase(std::unique(states.begin(), states.end()), states.end());
+    return states;
   }
 
   void weaken(GeneralProblem& problem) {
@@ -157,8 +166,8 @@ class GeneralShrinker {
   uint64_t work_left_;
   bool out_of_budget_ = false;
   std::shared_ptr<ModelStates> states_;
-  std::vector<std::vector<StateId>> seen_;  // by event of the prefix
-  std::vector<StateId> from_;               // what the state may be at start_
+  std::vector<std::vector<Standing>> seen_;  // by event of the prefix
+  std::vector<Standing> from_;               // how it may stand at start_
   uint32_t start_ = 0;
 };
 

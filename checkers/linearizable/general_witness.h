@@ -20,6 +20,7 @@ struct GeneralCore {
   // rests on the initial state. And the states that there may be then, in the model's words.
   std::optional<uint32_t> start;
   bool start_returns = false;
+  size_t open = 0;  // operations that may have happened since, or may still
   std::vector<std::string> states;
   Position last = 0;    // what makes it impossible; later events are not needed
   bool minimal = true;  // false: the budget ended first

@@ -21,20 +21,20 @@ class KvModel : public ModelOf<KvState> {
   std::string_view name() const override { return "kv"; }
   std::string_view summary() const override { return "one value a key, to which text is appended"; }
   std::vector<ModelCall> calls() const override {
-    return {{"get", "answers the value", Effect::kObserves},
-            {"put", "a value", Effect::kResets},
+    return {{"get", "answers the value", CallEffect::kObserves},
+            {"put", "a value", CallEffect::kResets},
             {"append", "a text"},
-            {"delete", "makes it null", Effect::kResets}};
+            {"delete", "makes it null", CallEffect::kResets}};
   }
   std::string wrong(const Operation& operation) const override {
     if (operation.f() != f::append || operation.argument().is_string()) return "";
     return "needs a text, found " + operation.argument().to_json();
   }
-  Role role(const HistoryHeader& header, const Operation& operation,
+  CallRole role(const HistoryHeader& header, const Operation& operation,
             ModelOp& op) const override {
     const bool get = op.f.text() == "get";
-    if (get && op.result.is_null() && !header.null_read_is_value) return Role::kLeftOut;
-    const Role role = Model::role(header, operation, op);
+    if (get && op.result.is_null() && !header.null_read_is_value) return CallRole::kLeftOut;
+    const CallRole role = Model::role(header, operation, op);
     if (op.f == f::delete_) op.f = put_, op.argument = Value();
     if (!get) op.result = Value(), op.type = OpType::kOk;
     return role;

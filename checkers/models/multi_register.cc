@@ -42,7 +42,7 @@ class MultiRegisterModel : public ModelOf<Registers> {
   }
   std::vector<ModelCall> calls() const override {
     return {{"txn", "[[\"read\", register, value], [\"write\", register, value], ...]"},
-            {"read", "answers the value", Effect::kObserves},
+            {"read", "answers the value", CallEffect::kObserves},
             {"write", "a value"}};
   }
   std::string wrong(const Operation& operation) const override {
@@ -64,9 +64,9 @@ class MultiRegisterModel : public ModelOf<Registers> {
   }
   // As a transaction whose argument is its steps, reads with what they found; of one whose outcome
   // is unknown only the writes are left.
-  Role role(const HistoryHeader& header, const Operation&, ModelOp& op) const override {
+  CallRole role(const HistoryHeader& header, const Operation&, ModelOp& op) const override {
     const bool ok = op.type == OpType::kOk;
-    if (op.type == OpType::kFail) return Role::kLeftOut;
+    if (op.type == OpType::kFail) return CallRole::kLeftOut;
     Value::Array steps;
     const Value all = as_steps(op);
     for (const Value& step : all.as_array()) {
@@ -74,12 +74,12 @@ class MultiRegisterModel : public ModelOf<Registers> {
       if (is_step_of(step, "write") || !silent) steps.push_back(step);
     }
     op = {.f = f::txn, .key = Symbol(), .argument = Value::array(std::move(steps))};
-    if (op.argument.as_array().empty()) return Role::kLeftOut;
-    if (ok) return Role::kMust;
-    return effect(op) == Effect::kObserves ? Role::kLeftOut : Role::kMay;
+    if (op.argument.as_array().empty()) return CallRole::kLeftOut;
+    if (ok) return CallRole::kMust;
+    return effect(op) == CallEffect::kObserves ? CallRole::kLeftOut : CallRole::kMay;
   }
-  Effect effect(const ModelOp& op) const override {
-    return any(op, "write") ? Effect::kChanges : Effect::kObserves;
+  CallEffect effect(const ModelOp& op) const override {
+    return any(op, "write") ? CallEffect::kChanges : CallEffect::kObserves;
   }
   // Nothing is read, and everything that the earlier one writes is written again.
   bool hides(const ModelOp& later, const ModelOp& earlier) const override {

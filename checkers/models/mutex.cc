@@ -12,9 +12,9 @@ class MutexModel : public ModelOf<bool> {
   std::vector<ModelCall> calls() const override {
     return {{"acquire", "succeeds when it is free"}, {"release", "succeeds when it is held"}};
   }
-  Role role(const HistoryHeader& header, const Operation& operation,
+  CallRole role(const HistoryHeader& header, const Operation& operation,
             ModelOp& op) const override {
-    const Role role = Model::role(header, operation, op);
+    const CallRole role = Model::role(header, operation, op);
     op.argument = op.result = Value();  // say nothing; the fewer differ, the better
     op.type = OpType::kOk;
     return role;

@@ -13,10 +13,10 @@ class RegisterModel : public ModelOf<Value> {
     return cas_ ? "one value a key, with compare-and-set" : "one value a key";
   }
   std::vector<ModelCall> calls() const override {
-    std::vector<ModelCall> calls = {{"read", "answers the value", Effect::kObserves},
-                                    {"write", "a value", Effect::kResets},
-                                    {"delete", "makes it null", Effect::kResets}};
-    if (cas_) calls.push_back({"cas", "[from, to]", Effect::kResets});
+    std::vector<ModelCall> calls = {{"read", "answers the value", CallEffect::kObserves},
+                                    {"write", "a value", CallEffect::kResets},
+                                    {"delete", "makes it null", CallEffect::kResets}};
+    if (cas_) calls.push_back({"cas", "[from, to]", CallEffect::kResets});
     return calls;
   }
   std::string wrong(const Operation& operation) const override {
@@ -24,21 +24,21 @@ class RegisterModel : public ModelOf<Value> {
     if (operation.f() != f::cas || operation.argument_pair(from, to)) return "";
     return "needs [expected, new], found " + operation.argument().to_json();
   }
-  Role role(const HistoryHeader& header, const Operation& operation,
+  CallRole role(const HistoryHeader& header, const Operation& operation,
             ModelOp& op) const override {
     if (op.f == f::cas && op.type == OpType::kFail) {
-      return header.failed_cas_observes && compared(operation) ? Role::kMust : Role::kLeftOut;
+      return header.failed_cas_observes && compared(operation) ? CallRole::kMust : CallRole::kLeftOut;
     }
     const bool silent = op.result.is_null() && !header.null_read_is_value;
-    if (op.f == f::read && silent) return Role::kLeftOut;
-    const Role role = Model::role(header, operation, op);
+    if (op.f == f::read && silent) return CallRole::kLeftOut;
+    const CallRole role = Model::role(header, operation, op);
     if (op.f == f::delete_) op.f = f::write, op.argument = Value();
     if (op.f != f::read) op.result = Value(), op.type = OpType::kOk;
     return role;
   }
-  Effect effect(const ModelOp& op) const override {
+  CallEffect effect(const ModelOp& op) const override {
     const bool failed = op.type == OpType::kFail;
-    return op.f == f::read || failed ? Effect::kObserves : Effect::kResets;
+    return op.f == f::read || failed ? CallEffect::kObserves : CallEffect::kResets;
   }
   bool hides(const ModelOp& later, const ModelOp& earlier) const override {
     return later.f == f::write && earlier.f == f::write;

@@ -28,8 +28,8 @@ class SetModel : public ModelOf<SetState> {
   std::string_view summary() const override { return "elements that are added, removed and read"; }
   std::vector<ModelCall> calls() const override {
     return {{"add", "an element"},
-            {"remove", "an element", Effect::kResets},
-            {"read", "answers [element, ...]", Effect::kObserves}};
+            {"remove", "an element", CallEffect::kResets},
+            {"read", "answers [element, ...]", CallEffect::kObserves}};
   }
   std::string wrong(const Operation& operation) const override {
     if (operation.f() != f::read || operation.type() != OpType::kOk) return "";
@@ -37,11 +37,11 @@ class SetModel : public ModelOf<SetState> {
     if (result.is_array() || result.is_null()) return "";
     return "needs an array of elements as its answer, found " + result.to_json();
   }
-  Role role(const HistoryHeader& header, const Operation& operation,
+  CallRole role(const HistoryHeader& header, const Operation& operation,
             ModelOp& op) const override {
     const bool read = op.f == f::read;
-    if (read && op.result.is_null() && !header.null_read_is_value) return Role::kLeftOut;
-    const Role role = Model::role(header, operation, op);
+    if (read && op.result.is_null() && !header.null_read_is_value) return CallRole::kLeftOut;
+    const CallRole role = Model::role(header, operation, op);
     op.type = OpType::kOk;
     op.argument = read ? Value() : element(op.argument);
     op.result = read ? elements(op.result) : Value();
