@@ -179,7 +179,7 @@ void count_parts(const History& history, const Parts& parts, Verdict& verdict) {
 void add_invalid_parts(const History& history, const assay::Model& model, const Parts& parts,
                        const std::vector<size_t>& invalid, const Budget& budget,
                        Verdict& verdict) {
-  ShrinkLimits limits;
+  ShrinkLimits limits{.work_max = 10'000'000, .work_max_once = 2'000'000, .exhausted = {}};
   limits.exhausted = budget.exhausted;
   std::vector<Verdict> told;
   for (size_t i = 0; i < std::min(invalid.size(), kPartsTold); ++i) {

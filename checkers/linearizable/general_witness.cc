@@ -73,7 +73,7 @@ class GeneralShrinker {
 
   // The latest event from which on it is impossible, of few states; 0 where there is none.
   void choose_start(const GeneralProblem& prefix) {
-    GeneralSearchOptions options = search_options(limits_.work_max / 3);
+    GeneralSearchOptions options = search_options(limits_.work_max / 5);
     options.beam = 0;
     options.general.lost_states = false;  // knows of what comes later
     options.seen = &seen_;
