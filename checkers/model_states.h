@@ -79,7 +79,8 @@ class StatesOf : public ModelStates {
   StateId initial(const ModelPart& part) override { return id_of(model_.initial(part)); }
   StateId step(StateId state, const ModelOp& op) override {
     std::optional<State> next = model_.step(states_[state], op);
-    return next ? id_of(std::move(*next)) : kNoState;
+    if (!next) return kNoState;
+    return *next == states_[state] ? state : id_of(std::move(*next));
   }
   bool lost(StateId state, const ModelOp& observer) const override {
     return model_.lost(states_[state], observer);

@@ -250,17 +250,22 @@ class GeneralSweep {
   // --- What a state does for the operations under way.
   void settle(uint64_t* c, uint32_t slot) {
     const GeneralOp& op = problem_.ops[slots_[slot]];
-    if (!op.observes && !options_.general.free_changes) return;
     const StateId next = step(state(c), op.cls);
-    ASSAY_CHECK(!op.observes || next == state(c) || next == kNoState,
+    ASSAY_CHECK(next == state(c) || next == kNoState,
                 "the model %s says that %s observes, but it changes the state",
                 std::string(problem_.model->name()).c_str(),
                 std::string(problem_.classes[op.cls].op.f.text()).c_str());
-    if (next == state(c)) set(op.observes ? placed(c) : freed(c), slot);
+    if (next == state(c)) set(placed(c), slot);
   }
-  void settle_all(uint64_t* c) {
+  void settle_observers(uint64_t* c) {
     for_each_due(observers_.data(), c, [&](uint32_t slot) { settle(c, slot); });
-    for_each_due(changes_.data(), c, [&](uint32_t slot) { settle(c, slot); });
+  }
+  // Looked for when the state is about to change, which is soon enough.
+  void free_what_stays(uint64_t* c) {
+    if (!options_.general.free_changes) return;
+    for_each_due(changes_.data(), c, [&](uint32_t slot) {
+      if (step(state(c), problem_.ops[slots_[slot]].cls) == state(c)) set(freed(c), slot);
+    });
   }
   void free_hidden(uint64_t* c, const GeneralClass& by) {
     if (!by.may_hide || !options_.general.free_changes) return;
@@ -293,6 +298,7 @@ class GeneralSweep {
     const uint32_t slot = free_slots_.back();
     free_slots_.pop_back();
     occupy(op, slot);
+    if (!problem_.ops[op].observes) return;
     for (uint32_t i = 0; i < layer_.count; ++i) settle(layer_.at(i), slot);
   }
   void on_return(uint32_t op) {
@@ -366,6 +372,7 @@ class GeneralSweep {
   void expand(uint32_t index) {
     count_node();
     copy(frontier_.at(index), node_.data());
+    drop_if_free(node_.data());
     const uint64_t* c = node_.data();
     const StateId s = state(c);
     for_each_unplaced(changes_.data(), c, [&](uint32_t slot) {
@@ -382,6 +389,14 @@ class GeneralSweep {
       const StateId next = step(s, open_[lane].cls);
       if (next != kNoState && next != s) place_optional(next, lane);
     }
+  }
+  void drop_if_free(uint64_t* c) {
+    const bool before = test(freed(c), returning_slot_);
+    free_what_stays(c);
+    if (before || !test(freed(c), returning_slot_)) return;
+    ++counters_.hidden;
+    copy(c, child_.data());
+    finish();
   }
   // Another operation, equal to this one, is at least as good a choice.
   bool has_better_equal(const uint64_t* c, uint32_t slot) {
@@ -421,11 +436,11 @@ class GeneralSweep {
     uint64_t* c = child_.data();
     free_hidden(c, by);
     set_state(c, next);
-    settle_all(c);
     if (is_lost(c)) {
       ++counters_.dead;
       return;
     }
+    settle_observers(c);
     const uint32_t parent = trace(c);
     if (options_.want_order) set_trace(c, trace_.size());
     const bool done = test(placed(c), returning_slot_);

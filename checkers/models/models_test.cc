@@ -149,7 +149,7 @@ TEST(Models, WhatShowsInNothingCanBeLeftOut) {
 }
 
 // --- Verdicts.
-Verdict judge(std::string_view script, std::string_view header = "") {
+Verdict judged(std::string_view script, std::string_view header = "") {
   const History history = history_of(script, header);
   const auto accepted = linearizable_checker().accepts(history);
   EXPECT_TRUE(accepted) << accepted.error().message;
@@ -197,7 +197,7 @@ TEST(Models, EachAcceptsWhatItShouldAndRejectsWhatItMust) {
   };
   for (const Case& c : cases) {
     SCOPED_TRACE(c.script);
-    const Verdict verdict = judge(c.script);
+    const Verdict verdict = judged(c.script);
     EXPECT_THAT(verdict.facts, Contains(Pair(std::string(fact::kConvention),
                                              "the model is " + std::string(c.model) + " (guessed)")));
     const bool valid = c.reason[0] == 0;
@@ -211,7 +211,7 @@ TEST(Models, EachAcceptsWhatItShouldAndRejectsWhatItMust) {
 }
 
 TEST(Models, AWitnessSaysOnWhoseWordItRests) {
-  const Verdict rests = judge(
+  const Verdict rests = judged(
       "0 invoke acquire\n0 ok acquire\n0 invoke release\n0 fail release error=timeout\n"
       "1 invoke acquire\n1 ok acquire\n");
   EXPECT_THAT(rests.children.at(0).facts,
