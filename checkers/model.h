@@ -110,8 +110,8 @@ class ModelOf : public Model {
   virtual State initial(const ModelPart& part) const = 0;
   // The state after it; none where the answer or the state does not allow it.
   virtual std::optional<State> step(const State& state, const ModelOp& op) const = 0;
-  // True: the observer can never fit again, whatever happens next but for an operation whose effect
-  // is kResets. Makes the search quick.
+  // True: the observer can never fit again, whatever happens next but for operations of effect
+  // kResets that show in it (shows()). Makes the search quick.
   virtual bool lost(const State&, const ModelOp& /*observer*/) const { return false; }
   // For people: "held by nobody".
   virtual std::string describe(const State&) const { return ""; }

@@ -212,14 +212,30 @@ void GeneralProblem::finish() {
     pending = event & 1 ? pending - 1 : pending + 1;
     pending_max = std::max(pending_max, pending);
   }
-  next_reset.assign(events.size() + 1, kNoEvent);
   next_observer.assign(events.size() + 1, kNoEvent);
   for (auto e = static_cast<uint32_t>(events.size()); e-- > 0;) {
     const uint32_t op = events[e] / 2;
-    const bool call = !(events[e] & 1);
-    next_reset[e] = call && classes[ops[op].cls].resets ? e : next_reset[e + 1];
-    next_observer[e] = call && ops[op].observes ? op : next_observer[e + 1];
+    const bool observes = !(events[e] & 1) && ops[op].observes;
+    next_observer[e] = observes ? op : next_observer[e + 1];
   }
+  std::vector<uint32_t> resets;  // their calls
+  for (uint32_t e = 0; e < events.size(); ++e) {
+    GeneralOp& op = ops[events[e] / 2];
+    if (!(events[e] & 1) && classes[op.cls].resets) resets.push_back(e);
+    if ((events[e] & 1) && op.observes) op.reset = last_showing(resets, classes[op.cls].op);
+  }
+}
+
+// Looks at the last ones only; the one before these is taken to show.
+uint32_t GeneralProblem::last_showing(const std::vector<uint32_t>& resets,
+                                      const ModelOp& observer) const {
+  constexpr size_t kLookedAt = 64;
+  for (size_t i = 0; i < resets.size(); ++i) {
+    const uint32_t event = resets[resets.size() - 1 - i];
+    const ModelOp& reset = classes[ops[events[event] / 2].cls].op;
+    if (i == kLookedAt || model->shows(observer, reset)) return event + 1;
+  }
+  return 0;
 }
 
 namespace {

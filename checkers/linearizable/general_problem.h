@@ -25,6 +25,8 @@ struct GeneralOp {
   uint32_t call = 0;        // event
   uint32_t ret = kNoEvent;  // event; kNoEvent of an optional one
   uint32_t id = 0;          // of the operation in the history
+  // Of an observer: the event after the last call, before its return, of a reset that shows in it.
+  uint32_t reset = 0;
 };
 
 // Operations of one class are equal for the model.
@@ -46,10 +48,12 @@ struct GeneralProblem {
 
   // Derived by finish().
   uint32_t pending_max = 0;
-  std::vector<uint32_t> next_reset;     // by event: the first call from it on that resets …
-  std::vector<uint32_t> next_observer;  // … and the operation of the first call that observes
+  std::vector<uint32_t> next_observer;  // by event: of the first call from it on that observes
 
   void finish();
+
+ private:
+  uint32_t last_showing(const std::vector<uint32_t>& resets, const ModelOp& observer) const;
 };
 
 // `unknown`: operations whose failure is taken as an unknown outcome, in ascending order. Only the

@@ -273,23 +273,29 @@ class GeneralSweep {
       if (problem_.model->hides(by.op, class_at(slot).op)) set(freed(c), slot);
     });
   }
-  bool is_lost(const uint64_t* c) {
+  bool is_lost(const uint64_t* c) const {
     if (!options_.general.lost_states) return false;
-    for (int w = 0; w < words(); ++w) {
-      if (resets_[w] & ~placed(c)[w]) return false;
-    }
-    for (const OpenClass& open : open_) {
-      if (open.cls != kNoEntry && problem_.classes[open.cls].resets) return false;
-    }
-    const uint32_t reset = problem_.next_reset[event_ + 1];
     bool lost = false;
     for_each_due(observers_.data(), c, [&](uint32_t slot) {
-      const GeneralOp& op = problem_.ops[slots_[slot]];
-      lost = lost || (reset > op.ret && states_->lost(state(c), problem_.classes[op.cls].op));
+      lost = lost || is_lost_for(c, problem_.ops[slots_[slot]]);
     });
     const uint32_t next = problem_.next_observer[event_ + 1];
-    if (lost || next == kNoEvent || reset <= problem_.ops[next].ret) return lost;
-    return states_->lost(state(c), problem_.classes[problem_.ops[next].cls].op);
+    return lost || (next != kNoEvent && is_lost_for(c, problem_.ops[next]));
+  }
+  // No reset that shows in it is under way or comes in time.
+  bool is_lost_for(const uint64_t* c, const GeneralOp& observer) const {
+    const ModelOp& op = problem_.classes[observer.cls].op;
+    if (observer.reset > event_ + 1 || !states_->lost(state(c), op)) return false;
+    bool resets = false;
+    for_each_unplaced(resets_.data(), c, [&](uint32_t slot) {
+      resets = resets || problem_.model->shows(op, class_at(slot).op);
+    });
+    for (size_t i = 0; i < open_.size() && !resets; ++i) {
+      if (open_[i].cls == kNoEntry) continue;
+      const GeneralClass& cls = problem_.classes[open_[i].cls];
+      resets = cls.resets && problem_.model->shows(op, cls.op);
+    }
+    return !resets;
   }
 
   // --- Events.
