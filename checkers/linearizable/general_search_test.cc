@@ -19,7 +19,7 @@ uint64_t toys_wanted() {
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__) || !defined(NDEBUG)
   return 3'000;
 #else
-  return 30'000;
+  return 25'000;
 #endif
 }
 
