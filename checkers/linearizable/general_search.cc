@@ -387,6 +387,10 @@ class GeneralSweep {
       const StateId next = step(s, problem_.ops[slots_[slot]].cls);
       if (next == kNoState) return;
       if (next == s && !last && options_.general.free_changes) return;
+      if (narrow_ && !last && !class_at(slot).resets && is_of_no_use(next, c)) {
+        truncated_ = true;
+        return;
+      }
       place(next, slot);
     });
     if (!use_optional_ || open_classes_ == 0) return;
@@ -395,6 +399,20 @@ class GeneralSweep {
       const StateId next = step(s, open_[lane].cls);
       if (next != kNoState && next != s) place_optional(next, lane);
     }
+  }
+  // Nobody in sight can see the state, so that only a reset leads on from it: what need not be
+  // placed yet is better kept for after that. A guess, for the beams.
+  bool is_of_no_use(StateId next, const uint64_t* c) const {
+    if (!options_.general.lost_states) return false;
+    bool lost = true, any = false;
+    auto look = [&](const GeneralClass& observer) {
+      any = true;
+      lost = lost && states_->lost(next, observer.op);
+    };
+    for_each_due(observers_.data(), c, [&](uint32_t slot) { look(class_at(slot)); });
+    const uint32_t observer = problem_.next_observer[event_ + 1];
+    if (observer != kNoEvent) look(problem_.classes[problem_.ops[observer].cls]);
+    return any && lost;
   }
   void drop_if_free(uint64_t* c) {
     const bool before = test(freed(c), returning_slot_);
