@@ -19,7 +19,7 @@ uint64_t toys_wanted() {
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__) || !defined(NDEBUG)
   return 3'000;
 #else
-  return 25'000;
+  return 7'000;
 #endif
 }
 
@@ -165,7 +165,7 @@ History history_of(const KeyHistory& key) {
 
 TEST(GeneralSearch, AgreesWithTheSearchForRegisters) {
   uint64_t valid = 0, told = 0;
-  const uint64_t wanted = toys_wanted();
+  const uint64_t wanted = 10 * toys_wanted();
   for (uint64_t seed = 1; seed <= wanted; ++seed) {
     Rng rng = Rng(seed).stream("registers");
     RandomOptions options = draw_options(rng);
