@@ -175,7 +175,6 @@ bool judge_unique(const Ops& ops, const Conventions& conventions, size_t operati
   UniqueResult found;
   if (read) found = unique.judge(options.want_order);
   result.suspects = std::move(found.suspects);
-  result.as_writes = std::move(found.as_writes);
   result.found.event = static_cast<uint32_t>(result.events);
   result.found.stage = found.left > 0 ? Stage::kUniqueOrder : Stage::kUnique;
   switch (found.answer) {

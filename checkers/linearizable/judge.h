@@ -24,10 +24,9 @@ struct KeyResult {
   size_t events = 0;
   size_t unknown = 0;     // optional operations
   bool observed = false;  // something was read or compared
-  // Invalid without a search: positions in the history of events of the operations that are
-  // impossible together, when the cas of as_writes are taken for writes.
+  // Invalid without a search: positions in the history of events of operations on the values that
+  // show it (UniqueResult::suspects).
   std::vector<Position> suspects;
-  std::vector<Position> as_writes;
   std::vector<uint32_t> order;  // wanted, of a valid key: positions in KeyHistory::ops
 };
 

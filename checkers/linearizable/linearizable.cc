@@ -3,14 +3,17 @@
 #include <algorithm>
 #include <atomic>
 #include <optional>
+#include <set>
 #include <thread>
 #include <tuple>
 
+#include "checkers/check_model.h"
 #include "checkers/facts.h"
 #include "checkers/linearizable/judge.h"
 #include "checkers/linearizable/order.h"
 #include "checkers/linearizable/story.h"
 #include "checkers/linearizable/unclaimed_reads.h"
+#include "checkers/models/registry.h"
 #include "checkers/registry.h"
 #include "checkers/words.h"
 
@@ -179,7 +182,8 @@ Told tell_unwritten(const History& history, const KeyGroup& group, const Unclaim
   return told;
 }
 
-// The operations that a proof rests on: a few, where they were named by what decided; else all.
+// The operations that a proof rests on: those of a few values, where what decided named some; else
+// all.
 struct Case {
   KeyHistory key;
   KeyHistory judged;  // the same, with a cas taken for a write where what it expected is left out
@@ -187,60 +191,70 @@ struct Case {
   uint32_t event = 0;  // at which it is impossible
 };
 
-bool contains(const std::vector<Scalar>& values, const Scalar& value) {
-  return std::find(values.begin(), values.end(), value) != values.end();
-}
-bool holds(const std::vector<Position>& positions, const KeyOp& op) {
-  auto has = [&](Position p) {
-    return p != kOpen && std::binary_search(positions.begin(), positions.end(), p);
-  };
-  return has(op.call) || has(op.ret);
-}
-
 enum class Failures : uint8_t {
-  kTelling,  // those that would have made a value that the suspects saw
-  kAll       // … and whatever else was said not to have happened before the last of them
+  kTelling,  // those that would have made a value concerned
+  kAll       // … and whatever else was said not to have happened
 };
 
-// The suspects, and definite failures: one that happened after all might be why.
-std::optional<Case> case_of_suspects(const History& history, const KeyGroup& group,
-                                     KeyResult result, Failures failures) {
-  std::sort(result.suspects.begin(), result.suspects.end());
-  std::sort(result.as_writes.begin(), result.as_writes.end());
-  std::vector<Scalar> seen;
+// What the suspects read, wrote or expected. Nothing where one of them is a failed cas: that speaks
+// of all values.
+std::set<Scalar> values_of_suspects(const History& history, const KeyGroup& group,
+                                    std::vector<Position> suspects) {
+  std::sort(suspects.begin(), suspects.end());
+  auto suspect = [&](Position p) {
+    return p != kOpen && std::binary_search(suspects.begin(), suspects.end(), p);
+  };
+  std::set<Scalar> values;
   for (uint32_t id : group.ids) {
     const KeyOp op = key_op(history[id]);
-    if (holds(result.suspects, op)) seen.push_back(op.value);
+    if (!suspect(op.call) && !suspect(op.ret)) continue;
+    if (op.mismatch) return {};
+    values.insert(op.value);
+    if (op.may_produce()) values.insert(op.produced());
   }
+  return values;
+}
+
+// All that concerns these values. What it leaves out produces values that nobody in it observes, so
+// that what is impossible with it is impossible without; failed cas observe nothing in it.
+Case case_of_values(const History& history, const KeyGroup& group, const std::set<Scalar>& values,
+                    Failures failures) {
   Case part{.key = {.key = group.key, .conventions = conventions_of(history, group), .ops = {}},
-            .judged = {}, .problem = {}};
+            .judged = {},
+            .problem = {}};
   for (uint32_t id : group.ids) {
     KeyOp op = key_op(history[id]);
-    const bool suspect = holds(result.suspects, op);
-    const bool failed = op.type == OpType::kFail && op.f != Call::kRead &&
-                        op.call < result.suspects.back() &&
-                        (failures == Failures::kAll || contains(seen, op.produced()));
-    op.mismatch &= suspect;  // it may have observed a write that is left out here
-    if (failed || suspect) part.key.ops.push_back(op);
+    const bool failed = op.type == OpType::kFail && op.f != Call::kRead;
+    const bool concerned =
+        op.type == OpType::kFail
+            ? failed && (failures == Failures::kAll || values.contains(op.produced()))
+            : values.contains(op.value) || (op.may_produce() && values.contains(op.produced()));
+    op.mismatch = false;
+    if (concerned && (op.f != Call::kRead || judges_reads(history))) part.key.ops.push_back(op);
   }
   part.judged = part.key;
   for (KeyOp& op : part.judged.ops) {
-    if (op.f != Call::kCas || op.type == OpType::kFail || !holds(result.as_writes, op)) continue;
+    if (op.f != Call::kCas || op.type == OpType::kFail || values.contains(op.value)) continue;
     op.f = Call::kWrite;
     op.value = op.next;
   }
   part.problem = prepare(part.judged);
+  return part;
+}
+
+bool impossible(Case& part) {
   SearchOptions options;
   options.work_max = 10'000'000;
   const SearchResult found = search(part.problem, options);
   part.event = found.event;
-  if (found.outcome != Outcome::kInvalid) return std::nullopt;
-  return part;
+  return found.outcome == Outcome::kInvalid;
 }
 
-Case case_of(const History& history, const KeyGroup& group, const KeyFinding& result) {
-  if (!result.suspects.empty()) {
-    if (auto part = case_of_suspects(history, group, result, Failures::kTelling)) return std::move(*part);
+Case case_of(const History& history, const KeyGroup& group, const KeyFinding& result,
+             const std::set<Scalar>& values) {
+  if (!values.empty()) {
+    Case part = case_of_values(history, group, values, Failures::kTelling);
+    if (impossible(part)) return part;
   }
   Case all{.key = key_history(history, group), .judged = {}, .problem = {}};
   all.judged = all.key;
@@ -249,15 +263,11 @@ Case case_of(const History& history, const KeyGroup& group, const KeyFinding& re
   return all;
 }
 
-// A failed cas among the suspects may rest on any write between them.
-std::string whose_word(const History& history, const KeyGroup& group, const KeyFinding& result,
-                       const Case& found, Position last, const ShrinkLimits& limits) {
-  const bool named = found.key.ops.size() < group.ids.size();
-  const bool compared = std::any_of(found.key.ops.begin(), found.key.ops.end(),
-                                    [](const KeyOp& op) { return op.mismatch; });
-  if (named && !compared) {
-    if (const auto part = case_of_suspects(history, group, result, Failures::kAll))
-      return WhoseWord(history, part->judged, last, limits).sentence();
+std::string whose_word(const History& history, const KeyGroup& group,
+                       const std::set<Scalar>& values, Position last, const ShrinkLimits& limits) {
+  if (!values.empty()) {
+    Case part = case_of_values(history, group, values, Failures::kAll);
+    if (impossible(part)) return WhoseWord(history, part.judged, last, limits).sentence();
   }
   return WhoseWord(history, key_history(history, group), last, limits).sentence();
 }
@@ -265,7 +275,8 @@ std::string whose_word(const History& history, const KeyGroup& group, const KeyF
 Told tell_invalid(const History& history, const KeyGroup& group, const KeyFinding& result,
                   const Surroundings& surroundings, const ShrinkLimits& limits) {
   if (result.reads.first) return tell_unwritten(history, group, result.reads, surroundings);
-  const Case found = case_of(history, group, result);
+  const std::set<Scalar> values = values_of_suspects(history, group, result.suspects);
+  const Case found = case_of(history, group, result, values);
   const KeyHistory& key = found.key;
   const Problem& problem = found.problem;
   const Core core = shrink(problem, found.event, limits);
@@ -277,7 +288,7 @@ Told tell_invalid(const History& history, const KeyGroup& group, const KeyFindin
   verdict.name = key_name(group.key);
   verdict.safety = Safety::kInvalid;
   verdict.reason = named(story.anomaly, group.key);
-  const std::string word = whose_word(history, group, result, found, told.last, limits);
+  const std::string word = whose_word(history, group, values, told.last, limits);
   story.witness.lines.push_back(word);
   verdict.facts.emplace_back(fact::kRestsOn, word);
   told.rests = !WhoseWord::is_independent(word);
@@ -457,7 +468,7 @@ Result<Model> model_of(const History& history) {
     return input_error("the model register has no cas: use the model cas-register");
   }
   if (name == "register" || name.empty()) return Model::kRegister;
-  return input_error("the model " + name + " is not known: there are register and cas-register");
+  return input_error("the model " + name + " is not known: there are " + model_names());
 }
 
 SearchResult LinearizableOptions::search_any(const Problem& problem, const SearchOptions& options) {
@@ -505,14 +516,20 @@ class Linearizable : public Checker {
  public:
   std::string_view name() const override { return "linearizable"; }
   std::string_view summary() const override {
-    return "one order of each key's reads, writes and CAS explains all values and respects real "
-           "time";
+    return "one order of each key's operations explains all values and respects real time, by the "
+           "model of what is stored";
   }
   Result<void> accepts(const History& history) const override {
+    const auto general = general_model_of(history);
+    if (!general) return general.error();
+    if (*general != nullptr) return assay::can_judge(history, **general);
     if (auto model = model_of(history); !model) return model.error();
     return can_judge(history);
   }
   Verdict check(const History& history, const Budget& budget) const override {
+    if (const auto general = general_model_of(history); *general != nullptr) {
+      return check_model(history, **general, budget);
+    }
     return check_linearizable(history, budget);
   }
 };

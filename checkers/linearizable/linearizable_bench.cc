@@ -7,9 +7,12 @@
 #include <map>
 
 #include "checkers/history/history_io.h"
+#include "checkers/linearizable/general_search.h"
 #include "checkers/linearizable/linearizable.h"
 #include "checkers/linearizable/oracles.h"
 #include "checkers/linearizable/reg_sim.h"
+#include "checkers/linearizable/testing_toys.h"
+#include "checkers/models/registry.h"
 
 namespace assay::linearizable {
 namespace {
@@ -71,6 +74,51 @@ BENCHMARK(one_key)
     ->Args({100'000, 10, 0, 0, 0})
     ->Args({100'000, 10, 0, 0, 1})
     ->Args({1'000'000, 10, 0, 0, 0})
+    ->Unit(benchmark::kMillisecond);
+
+// Clients of one key of a kv store, each appending texts of its own and reading all of it, as the
+// tests of many a Raft course have them; a put now and then, so that the value does not grow without
+// end.
+class KvClients : public KvToy {
+ public:
+  ToyOp draw(Rng& rng) const override {
+    ToyOp op{.kind = rng.chance(1, 100) ? 'p' : rng.chance(1, 2) ? 'g' : 'a'};
+    if (op.kind != 'g') op.arg = "x " + std::to_string(rng.below(1'000'000)) + " y";
+    return op;
+  }
+};
+
+// Arguments: operations, clients, unknown outcomes in percent, one wrong answer.
+void any_model(benchmark::State& state) {
+  Rng rng(7);
+  const KvClients toy;
+  ToyHistory ops = draw_history(toy, {.processes = static_cast<int>(state.range(1)),
+                                      .operations = static_cast<int>(state.range(0)),
+                                      .info_percent = static_cast<int>(state.range(2))}, rng);
+  const bool bad = state.range(3) != 0;
+  for (size_t i = ops.size() * 4 / 5; bad; ++i) {
+    if (ops[i].kind != 'g' || ops[i].type != OpType::kOk) continue;
+    ops[i].result += "z";
+    break;
+  }
+  const History history = history_of(toy, std::vector<ToyHistory>{ops});
+  const PartGroup group = group_by_part(history, kv_model())[0];
+  double total = 0;
+  for (auto _ : state) {
+    total += seconds_of([&] {
+      const SearchResult result = general_search(prepare(history, kv_model(), group));
+      if (result.outcome != (bad ? Outcome::kInvalid : Outcome::kValid)) {
+        state.SkipWithError("wrong verdict");
+      }
+    });
+  }
+  state.counters["ns_per_op"] =
+      total * 1e9 / static_cast<double>(state.iterations()) / static_cast<double>(ops.size());
+}
+BENCHMARK(any_model)
+    ->ArgNames({"ops", "c", "info", "bad"})
+    ->ArgsProduct({{400, 10'000}, {10}, {0, 1}, {0, 1}})
+    ->Args({1000, 50, 0, 0})
     ->Unit(benchmark::kMillisecond);
 
 // A whole history of many keys through the checker: grouping, preparing, searching, measuring its

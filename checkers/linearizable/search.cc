@@ -5,117 +5,13 @@
 #include <cstring>
 #include <utility>
 
+#include "checkers/linearizable/layers.h"
+
 namespace assay::linearizable {
 namespace {
 
-constexpr uint32_t kNone = UINT32_MAX;
-constexpr uint32_t kCheckpointEvery = 256;  // events
-constexpr uint32_t kNarrowBeam = 400;       // below it the search also cuts inside bursts
-constexpr uint32_t kUsedMax = 0x7fff;       // of a class: lanes have 15 bits, so that they compare
-constexpr int kLanesPerWord = 4;
+constexpr uint32_t kNone = kNoEntry;
 constexpr uint32_t kOwnMasksMax = 1000;  // values
-
-struct Rung {
-  uint32_t beam;
-  uint32_t back;  // checkpoints
-};
-constexpr Rung kLadder[] = {{12, 0}, {48, 1}, {192, 3}, {768, 8}, {3072, 32}};
-
-// A set of configurations. Records of equal length lie in one array; a table of chains by group
-// (state and placed cas) is made once there are several.
-struct ConfigSet {
-  static constexpr uint32_t kLinear = 12;
-
-  std::vector<uint64_t> data;      // as much as there was ever room for; count * stride are used
-  std::vector<uint8_t> redundant;  // a better one came later
-  std::vector<uint32_t> next;      // in the chain
-  std::vector<uint32_t> heads;
-  std::vector<uint32_t> stamps;  // heads of older stamps are empty: no table is ever cleared
-  uint32_t stamp = 0;
-  uint32_t stride = 1;
-  uint32_t room = 0;  // records
-  uint32_t count = 0;
-  uint32_t alive = 0;
-  bool hashed = false;
-
-  void reset(uint32_t words) {
-    if (stride != words) {
-      stride = words;
-      room = static_cast<uint32_t>(data.size() / words);
-    }
-    count = alive = 0;
-    hashed = false;
-  }
-  uint64_t* at(uint32_t i) { return data.data() + size_t{i} * stride; }
-  const uint64_t* at(uint32_t i) const { return data.data() + size_t{i} * stride; }
-
-  // The first of a chain.
-  uint32_t head(uint32_t hash) const {
-    const uint32_t bucket = hash & (heads.size() - 1);
-    return stamps[bucket] == stamp ? heads[bucket] : kNone;
-  }
-  void link(uint32_t i, uint32_t hash) {
-    const uint32_t bucket = hash & (heads.size() - 1);
-    next[i] = stamps[bucket] == stamp ? heads[bucket] : kNone;
-    heads[bucket] = i;
-    stamps[bucket] = stamp;
-  }
-  // An empty table for twice as many as there are.
-  void clear_table() {
-    const size_t wanted = std::bit_ceil(size_t{count} * 4 + 32);
-    if (heads.size() < wanted) {
-      heads.assign(wanted, kNone);
-      stamps.assign(wanted, 0);
-      stamp = 0;
-    }
-    ++stamp;
-    hashed = true;
-  }
-  bool crowded() const { return hashed ? size_t{count} * 2 > heads.size() : count > kLinear; }
-
-  // The place of one more.
-  uint64_t* append() {
-    if (count == room) grow();
-    redundant[count] = 0;
-    ++alive;
-    return at(count++);
-  }
-  void grow() {
-    room = std::max(16u, room * 2);
-    data.resize(size_t{room} * stride);
-    redundant.resize(room);
-    next.resize(room);
-  }
-  void assign(const std::vector<uint64_t>& records) {
-    reset(stride);
-    const auto wanted = static_cast<uint32_t>(records.size() / stride);
-    while (room < wanted) grow();
-    std::copy(records.begin(), records.end(), data.begin());
-    truncate(wanted);
-  }
-  std::vector<uint64_t> records() const { return {data.begin(), data.begin() + size_t{count} * stride}; }
-  // Keeps the first so many, none of them redundant. Chains are gone afterwards.
-  void truncate(uint32_t to) {
-    count = alive = to;
-    hashed = false;
-    std::fill_n(redundant.begin(), count, uint8_t{0});
-  }
-  // Drops the redundant ones.
-  void compact() {
-    if (alive == count) {
-      hashed = false;
-      return;
-    }
-    uint32_t to = 0;
-    for (uint32_t i = 0; i < count; ++i) {
-      if (redundant[i]) continue;
-      if (to != i) std::memcpy(at(to), at(i), stride * sizeof(uint64_t));
-      ++to;
-    }
-    truncate(to);
-  }
-  size_t bytes() const { return size_t{room} * (stride * sizeof(uint64_t) + 5); }
-};
 
 // A class of optional operations of which some were invoked. `invoked` does not count those that
 // every configuration has used.
@@ -136,13 +32,6 @@ struct Checkpoint {
   std::vector<uint64_t> layer;
 };
 
-struct TraceNode {
-  uint32_t parent;
-  uint32_t what;  // 2 * op, or 2 * class + 1
-  uint32_t event;
-};
-
-enum class Step : uint8_t { kDied, kSurvived, kOutOfBudget };
 // Operations under way that concern a value. Awaiting: reads of it and cas from it.
 enum Family : int { kAwaiting, kReads, kWrites, kCasFrom, kCasTo, kMismatches, kFamilies };
 
@@ -499,25 +388,10 @@ class Sweep {
     return true;
   }
   bool insert(ConfigSet& set, const uint64_t* c) {
-    uint32_t hash = 0;
-    if (set.hashed) {
-      hash = group_hash(c);
-      for (uint32_t i = set.head(hash); i != kNone; i = set.next[i]) {
-        if (!compare(set, i, c)) return false;
-      }
-    } else {
-      for (uint32_t i = 0; i < set.count; ++i) {
-        if (!compare(set, i, c)) return false;
-      }
-    }
-    copy(c, set.append());
-    if (set.crowded()) {
-      set.clear_table();
-      for (uint32_t i = 0; i < set.count; ++i) set.link(i, group_hash(set.at(i)));
-    } else if (set.hashed) {
-      set.link(set.count - 1, hash);
-    }
-    return true;
+    return set.insert(
+        c, [&](uint32_t i) { return compare(set, i, c); },
+        [&](const uint64_t* record) { return group_hash(record); },
+        [&](uint64_t* place) { copy(c, place); });
   }
   // False: the i-th makes c redundant. Marks the i-th when it is the other way.
   bool compare(ConfigSet& set, uint32_t i, const uint64_t* c) {

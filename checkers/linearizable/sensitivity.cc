@@ -173,9 +173,9 @@ bool make_swapped_cas(const KeyHistory& key, Rng& rng, EditedKey& out) {
 }
 
 // Draws keys in proportion to their operations, and remembers what was read of them.
-class Keys {
+class DrawnKeys {
  public:
-  Keys(const History& history, const std::vector<KeyGroup>& groups, size_t operations_max)
+  DrawnKeys(const History& history, const std::vector<KeyGroup>& groups, size_t operations_max)
       : history_(history), groups_(groups), operations_max_(operations_max) {
     for (const KeyGroup& group : groups) ends_.push_back(total_ += group.ids.size());
   }
@@ -231,7 +231,7 @@ Sensitivity measure_sensitivity(const History& history, const std::vector<KeyGro
                                 Rng rng, const SensitivityOptions& options, const Judge& judge) {
   Sensitivity result;
   result.reads = read_claim(history.header()) == "linearizable";
-  const Keys keys(history, groups, options.operations_max);
+  const DrawnKeys keys(history, groups, options.operations_max);
   if (keys.total() == 0) return result;
   uint64_t work_left = options.work_max;
   auto try_edit = [&](Edit kind) {

@@ -419,9 +419,6 @@ void Unique::suspect_path(ValueId from, ValueId to) {
     path.push_back(next);
   }
   for (ValueId v : path) suspect_producer(v);
-  const ValueId before = items_[from].from;
-  if (before != kNoValue && items_[before].call != kNever32 && items_[from].call >= kFirstTick)
-    result_.as_writes.push_back(items_[from].call - kFirstTick);
 }
 
 }  // namespace assay::linearizable

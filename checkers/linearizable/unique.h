@@ -31,10 +31,9 @@ inline constexpr Tick kInitialCall = 0, kInitialReturn = 1, kFirstTick = 2, kNev
 struct UniqueResult {
   enum class Answer : uint8_t { kNotUnique, kValid, kInvalid, kOpen };
   Answer answer = Answer::kNotUnique;
-  // Invalid: the history positions of operations that are impossible together, when the cas of
-  // `as_writes` among them are taken as writes.
+  // Invalid: history positions of events of operations that are impossible together, where a cas
+  // among them whose expected value none of them makes, though somebody does, is taken for a write.
   std::vector<Position> suspects;
-  std::vector<Position> as_writes;
   // Failed cas that observed: all of them; those that fit always; those that narrowed an interval
   // or could not be; those left to the two orders.
   uint64_t mismatches = 0, always = 0, forced = 0, left = 0;

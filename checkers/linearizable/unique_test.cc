@@ -54,16 +54,24 @@ bool holds(const std::vector<Position>& positions, const KeyOp& op) {
   return has(op.call) || has(op.ret);
 }
 
+bool makes(const std::vector<KeyOp>& ops, const Scalar& value) {
+  return std::any_of(ops.begin(), ops.end(), [&](const KeyOp& op) {
+    return op.may_produce() && op.produced() == value;
+  });
+}
+
 // Whether the operations named are impossible by themselves.
 bool convicted_alone(const KeyHistory& history, const UniqueResult& result) {
   KeyHistory part{.key = {}, .conventions = history.conventions, .ops = {}};
-  for (KeyOp op : history.ops) {
-    if (!holds(result.suspects, op)) continue;
-    if (holds(result.as_writes, op) && op.f == Call::kCas && op.type != OpType::kFail) {
-      op.f = Call::kWrite;
-      op.value = op.next;
-    }
-    part.ops.push_back(op);
+  for (const KeyOp& op : history.ops) {
+    if (holds(result.suspects, op)) part.ops.push_back(op);
+  }
+  const std::vector<KeyOp> named = part.ops;
+  for (KeyOp& op : part.ops) {
+    if (op.f != Call::kCas || op.type == OpType::kFail || makes(named, op.value)) continue;
+    if (op.value == history.conventions.initial || !makes(history.ops, op.value)) continue;
+    op.f = Call::kWrite;
+    op.value = op.next;
   }
   return !BruteForce().valid(part);
 }

@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "checkers/checker.h"
+#include "checkers/models/registry.h"
 #include "harness/cli/verbs.h"
 #include "nemesis/nemesis.h"
 #include "results/store.h"
@@ -63,9 +64,14 @@ Table checkers() {
 }
 
 Table models() {
-  return {{"model", "operations"},
-          {"register", "read, write"},
-          {"cas-register", "read, write, cas [from, to]"}};
+  Table table{{"model", "what", "operations"}};
+  for (const Model* model : all_models()) {
+    table.push_back({std::string(model->name()), std::string(model->summary()), ""});
+    for (const ModelCall& call : model->calls()) {
+      table.push_back({"  " + std::string(call.f), "", std::string(call.shape)});
+    }
+  }
+  return table;
 }
 
 Result<Table> runs(const std::string& folder) {
