@@ -56,11 +56,10 @@ HistoryFormat format_that_fits(std::string_view head) {
   std::string_view form = first_form(text);
   const bool is_row = form.starts_with('[') || form.starts_with('(');
   if (is_row) form = first_form(form.substr(1));
-  if (form.starts_with("{")) {
-    const bool is_json = without_blanks(form.substr(1)).starts_with('"') && !is_row;
-    const bool is_json_row = is_row && without_blanks(form.substr(1)).starts_with('"');
-    const bool is_empty = without_blanks(form.substr(1)).starts_with('}');
-    if (is_json || is_json_row || (is_empty && !is_row)) return HistoryFormat::kJsonl;
+  if (form.starts_with('{')) {
+    const std::string_view inside = first_form(form.substr(1));
+    const bool is_edn = inside.starts_with(':') || inside.starts_with('#');
+    if (!is_edn) return HistoryFormat::kJsonl;
     return is_kv(form) ? HistoryFormat::kPorcupineKv : HistoryFormat::kEdn;
   }
   if (text[0] == ';' || text[0] == '#' || text[0] == '(') return HistoryFormat::kEdn;

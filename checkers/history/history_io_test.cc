@@ -385,7 +385,8 @@ TEST(HistoryIo, ErrorsNameLineAndColumn) {
        "8: expected JSON, found invalid string: control character U+0009 (HT) must be escaped to "
        "\\u0009 or \\t in \"\\\"a\\t\""},
       {"\xef\xbb\xbf\xef\xbb\xbf{}", "1: expected JSON, found a byte order mark"},
-      {"\x1f\x8b\x08", "1: expected JSON, found a gzip file: unpack it first"},
+      {"\x1f\x8b\x08",
+       "1: expected whole gzip data, found its end at byte 4 of the compressed file"},
   };
   for (const Wrong& wrong : cases)
     EXPECT_EQ(refusal(std::string(wrong.line) + "\n"), std::string("h:1:") + wrong.message)
