@@ -36,8 +36,9 @@ std::string lines_of(const History& history) {
 
 // Reads with both readers, which must agree.
 Result<History> parse(std::string_view text) {
-  Result<History> history = parse_history(text, "h");
-  const Result<History> other = parse_history(text, "h", {.library_only = true});
+  Result<History> history = parse_history(text, "h", {.format = HistoryFormat::kJsonl});
+  const Result<History> other =
+      parse_history(text, "h", {.library_only = true, .format = HistoryFormat::kJsonl});
   EXPECT_EQ(history.ok(), other.ok()) << text;
   if (history.ok() && other.ok()) {
     EXPECT_EQ(lines_of(*history), lines_of(*other)) << text;
