@@ -23,20 +23,6 @@ std::string_view first_form(std::string_view text) {
   return text;
 }
 
-bool is_digit_of_log(char c) { return c >= '0' && c <= '9'; }
-
-// "0	:invoke	:read	nil"
-bool is_history_txt(std::string_view text) {
-  const std::string_view line = text.substr(0, text.find('\n'));
-  const size_t colon = line.find(':', 1);
-  if (colon == line.npos || line.empty()) return false;
-  if (!is_digit_of_log(line[0]) && !line.starts_with(":nemesis")) return false;
-  const std::string_view type = line.substr(colon);
-  for (const std::string_view word : {":invoke", ":ok", ":fail", ":info"})
-    if (type.starts_with(word)) return true;
-  return false;
-}
-
 // The first map of EDN is an operation of Porcupine's key-value logs.
 bool is_kv(std::string_view form) {
   const std::string_view map = form.substr(0, form.find('}'));
@@ -47,6 +33,15 @@ bool is_kv(std::string_view form) {
 }
 
 }  // namespace
+
+bool starts_with_columns(std::string_view line) {
+  const std::string_view process = line.substr(0, line.find_first_of(" \t"));
+  if (process.find_first_not_of("0123456789") != process.npos && process != ":nemesis") return false;
+  line.remove_prefix(process.size());
+  if (process.empty() || line.find_first_not_of(" \t") == line.npos) return false;
+  line.remove_prefix(line.find_first_not_of(" \t"));
+  return line.starts_with(':');
+}
 
 HistoryFormat format_that_fits(std::string_view head) {
   if (head.starts_with("\xef\xbb\xbf")) head.remove_prefix(3);
@@ -64,7 +59,7 @@ HistoryFormat format_that_fits(std::string_view head) {
   }
   if (text[0] == ';' || text[0] == '#' || text[0] == '(') return HistoryFormat::kEdn;
   if (is_row && (form.starts_with('#') || form.starts_with(']'))) return HistoryFormat::kEdn;
-  if (is_history_txt(text) || head.find("jepsen.util") != head.npos)
+  if (starts_with_columns(text) || head.find("jepsen.util") != head.npos)
     return HistoryFormat::kPorcupineEtcd;
   return HistoryFormat::kJsonl;
 }

@@ -21,6 +21,9 @@ Result<History> read_porcupine_etcd(ByteSource& source, const std::string& name,
 // wrong.
 HistoryFormat format_that_fits(std::string_view head);
 
+// "0	:invoke	:read	nil": the columns of Jepsen's history.txt.
+bool starts_with_columns(std::string_view line);
+
 // The first line of what we write as EDN; after it the header as JSON, where there is one.
 inline constexpr std::string_view kEdnMark = ";; assay-history";
 

@@ -24,8 +24,7 @@ size_t start_of_columns(std::string_view line) {
   size_t at = line.find(kLogger);
   if (at == line.npos) {
     const size_t first = line.find_first_not_of(" \t");
-    const bool is_column = (line[first] >= '0' && line[first] <= '9') || line[first] == ':';
-    return is_column ? first : line.npos;
+    return starts_with_columns(line.substr(first)) ? first : line.npos;
   }
   at += kLogger.size();
   if (at < line.size() && line[at] == ':') ++at;
@@ -88,20 +87,20 @@ Result<void> LogReader::line(std::string_view text) {
   if (text.find_first_not_of(" \t") == text.npos) return {};
   const size_t start = start_of_columns(text);
   if (start == text.npos) return skipped(), Result<void>();
-  TextInput input(text.substr(start));
+  TextInput input(text.substr(start), place(start + 1));
   EdnParser parser(input, 0);
   std::vector<Value> columns;
   std::vector<Place> places;
   EdnParser::Got got;
   while ((got = parser.next()) == EdnParser::Got::kForm) {
     columns.push_back(parser.take_value());
-    places.push_back(place(start + parser.place().column));
+    places.push_back(parser.place());
     // Others speak through this logger too.
     const bool is_process = columns[0].is_int() || columns[0] == Value("nemesis");
     if (!is_process) return skipped(), Result<void>();
   }
   if (got == EdnParser::Got::kError)
-    return collector_.error(place(start + parser.error().place.column), parser.error().message());
+    return collector_.error(parser.error().place, parser.error().message());
   if (columns.empty()) return skipped(), Result<void>();
   places.push_back(place(text.size() + 1));
   if (columns.size() < 4)

@@ -21,7 +21,12 @@ class TextInput {
  public:
   static constexpr int kEnd = -1;
 
-  explicit TextInput(std::string_view text) : at_(text.data()), end_(at_ + text.size()) {}
+  // start: where in its file the text begins.
+  explicit TextInput(std::string_view text, Place start = {})
+      : at_(text.data()),
+        end_(at_ + text.size()),
+        line_(start.line),
+        line_start_(1 - start.column) {}
   explicit TextInput(ByteSource& source) : source_(&source), block_(kBlock) {
     at_ = end_ = start_ = block_.data();
   }
@@ -64,7 +69,7 @@ class TextInput {
   const char* start_ = at_;
   uint64_t before_ = 0;  // bytes of the blocks before this one
   size_t line_ = 1;
-  uint64_t line_start_ = 0;
+  uint64_t line_start_ = 0;  // its offset; modulo 2^64, of the first line of a part
   std::optional<Error> failure_;
 };
 
