@@ -1,6 +1,6 @@
-// The originals that the shared corpus was made from (history.edn of Jepsen, logs of Porcupine), read
-// as they are: the same operations and the same verdict as of the line of the manifest. The corpus is
-// not part of the repository: ASSAY_SHARED, else ../shared beside it.
+// The originals that the shared corpus was made from (history.edn of Jepsen, logs of Porcupine),
+// read as they are: the same operations and the same verdict as of the line of the manifest. The
+// corpus is not part of the repository: ASSAY_SHARED, else ../shared beside it.
 #include <gtest/gtest.h>
 
 #include <cstdlib>
@@ -58,7 +58,8 @@ std::string text_of(const History& history) {
     text += std::to_string(op.process().id) + " " + std::string(op.f().text()) + " " +
             std::string(op.key().text()) + " " + std::string(to_string(op.type())) + " " +
             op.argument().to_json() + " " + op.result().to_json() + " " +
-            std::to_string(op.invoke_position()) + " " + std::to_string(op.return_position()) + "\n";
+            std::to_string(op.invoke_position()) + " " + std::to_string(op.return_position()) +
+            "\n";
   }
   for (const NemesisOp& op : history.nemesis())
     text += std::string(op.invocation.f.text()) + " " + std::to_string(op.invoke_position) + " " +

@@ -10,8 +10,8 @@
 namespace assay {
 
 // Unpacks what begins as gzip or zstd does, members or frames behind each other included; anything
-// else passes as it is. Damage and a stream that is cut off are input errors of the reads, which say
-// at which byte of the compressed stream.
+// else passes as it is. Damage and a stream that is cut off are input errors of the reads, which
+// say at which byte of the compressed stream.
 Result<std::unique_ptr<ByteSource>> unpacked(std::unique_ptr<ByteSource> source);
 
 enum class Packing { kNone, kGzip, kZstd };

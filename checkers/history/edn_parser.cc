@@ -140,8 +140,7 @@ bool EdnParser::form() {
   if (c == TextInput::kEnd) {
     const Frame& top = stack_.back();
     if (!top.is_collection()) return fail_at_end("a form after #" + top.name);
-    const char closer =
-        closer_of(top.kind == Frame::Kind::kList, top.kind == Frame::Kind::kVector);
+    const char closer = closer_of(top.kind == Frame::Kind::kList, top.kind == Frame::Kind::kVector);
     return fail_at_end(shown_byte(closer) + " to close what begins at " + at_place(top.place));
   }
   if (stack_.size() == first_ + 1 && collections_ == 1 && stack_[first_].has_key &&
@@ -212,8 +211,9 @@ bool EdnParser::dispatch(Place place) {
   }
   if (c == TextInput::kEnd) return fail_at_end("a tag after '#'");
   if (!is_edn_word(c) || c == '<' || c == '\'' || c == '=' || is_edn_digit(c))
-    return fail(place, "EDN", std::string("#") + (c > 0x20 && c < 0x7f ? char(c) : '?') +
-                                  ", which no reader takes");
+    return fail(
+        place, "EDN",
+        std::string("#") + (c > 0x20 && c < 0x7f ? char(c) : '?') + ", which no reader takes");
   return token(place, "a tag") && open(Frame::Kind::kTag, place, text_);
 }
 
@@ -241,9 +241,9 @@ bool EdnParser::name_space(Place place) {
 
 bool EdnParser::open(Frame::Kind kind, Place place, std::string name) {
   const bool is_row = kind == Frame::Kind::kVector || kind == Frame::Kind::kList;
-  if (may_be_outer_ && is_row &&
-      std::all_of(stack_.begin(), stack_.end(),
-                  [](const Frame& frame) { return frame.kind == Frame::Kind::kTag; })) {
+  if (may_be_outer_ && is_row && std::all_of(stack_.begin(), stack_.end(), [](const Frame& frame) {
+        return frame.kind == Frame::Kind::kTag;
+      })) {
     may_be_outer_ = false;
     stack_.clear();
     outer_close_ = kind == Frame::Kind::kList ? ')' : ']';
@@ -461,14 +461,12 @@ bool EdnParser::character(Place place) {
   const int first = input_.next();
   if (first == TextInput::kEnd) return fail_at_end("a character");
   text_.assign(1, static_cast<char>(first));
-  while (is_edn_word(input_.peek()) && text_.size() < 16)
-    text_ += static_cast<char>(input_.next());
+  while (is_edn_word(input_.peek()) && text_.size() < 16) text_ += static_cast<char>(input_.next());
   if (!check_utf8(place)) return false;
-  const bool is_one =
-      text_.size() == 1 || (first >= 0x80 && utf8_sequence(text_) == text_.size());
+  const bool is_one = text_.size() == 1 || (first >= 0x80 && utf8_sequence(text_) == text_.size());
   if (is_one) return put(Symbol(text_));
   static constexpr std::pair<std::string_view, const char*> kNamed[] = {
-      {"newline", "\n"}, {"space", " "},     {"tab", "\t"},
+      {"newline", "\n"}, {"space", " "},      {"tab", "\t"},
       {"return", "\r"},  {"backspace", "\b"}, {"formfeed", "\f"}};
   for (const auto& [name, bytes] : kNamed)
     if (text_ == name) return put(Symbol(bytes));
@@ -478,9 +476,9 @@ bool EdnParser::character(Place place) {
     is_code = hex_digit(text_[i]) >= 0;
     code = code * 16 + static_cast<unsigned>(hex_digit(text_[i]));
   }
-  const bool is_octal = first == 'o' && text_.size() <= 4 &&
-                        std::all_of(text_.begin() + 1, text_.end(),
-                                    [](char c) { return c >= '0' && c <= '7'; });
+  const bool is_octal =
+      first == 'o' && text_.size() <= 4 &&
+      std::all_of(text_.begin() + 1, text_.end(), [](char c) { return c >= '0' && c <= '7'; });
   if (is_octal) code = static_cast<unsigned>(std::stoul(text_.substr(1), nullptr, 8));
   if ((!is_code && !is_octal) || (code >= 0xd800 && code < 0xe000))
     return fail(place, "a character", edn_quoted("\\" + text_));

@@ -41,7 +41,8 @@ class EdnParser {
 
   // The forms are elements of one vector or list, if the first one of the text is such.
   void allow_outer() { may_be_outer_ = true; }
-  // The outermost maps are operations: their keys are words, which tells soon where a brace is missing.
+  // The outermost maps are operations: their keys are words, which tells soon where a brace is
+  // missing.
   void expect_operations() { operations_ = true; }
 
   enum class Got { kForm, kEnd, kError };

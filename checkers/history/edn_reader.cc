@@ -89,8 +89,9 @@ Result<void> EdnReader::operations() {
     if (got == EdnParser::Got::kError) {
       auto why = stopped();
       const bool torn = why.ok() && (has_operation || collector_.has_content());
-      if (!torn) return why.ok() ? collector_.error(parser_.error().place, parser_.error().message())
-                                 : why.error();
+      if (!torn)
+        return why.ok() ? collector_.error(parser_.error().place, parser_.error().message())
+                        : why.error();
       collector_.warn_torn(input_.place().line, "is cut off: " + parser_.error().message());
       break;
     }

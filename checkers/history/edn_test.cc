@@ -64,7 +64,9 @@ TEST(Edn, EveryKindOfFormHasItsJson) {
       {"##-Inf", "\"##-Inf\""},
       {"##NaN", "\"##NaN\""},
       {"\"a b\"", "\"a b\""},
-      {R"("\t\n\"\\\u00e9\101")", "\"\\t\\n\\\"\\\\\xc3\xa9" "A\""},
+      {R"("\t\n\"\\\u00e9\101")",
+       "\"\\t\\n\\\"\\\\\xc3\xa9"
+       "A\""},
       {R"("\ud83d\ude00")", "\"\xf0\x9f\x98\x80\""},
       {"\"two\nlines\"", "\"two\\nlines\""},
       {"\\a", "\"a\""},
@@ -131,7 +133,8 @@ TEST(Edn, DamageIsToldWithItsPlace) {
       {"[1", "end 1:3: expected ']' to close what begins at 1:1, found the end of the file"},
       {"{:a \"x", "end 1:7: expected '\"' to close what begins at 1:5, found the end of the file"},
       {"#tag", "end 1:5: expected a form after #tag, found the end of the file"},
-      {"\"over\nlines", "error 1:1: expected a text that ends, found none up to the end of the file"},
+      {"\"over\nlines",
+       "error 1:1: expected a text that ends, found none up to the end of the file"},
   };
   for (const auto& [text, error] : cases) EXPECT_THAT(forms(text), ElementsAre(error)) << text;
 }
@@ -143,11 +146,13 @@ TEST(Edn, OneVectorOrListMayHoldEverything) {
   EXPECT_THAT(forms("[]", true), IsEmpty());
   EXPECT_THAT(forms("1 [2]", true), ElementsAre("1", "[2]"));
   EXPECT_THAT(forms("[1] 2", true),
-              ElementsAre("1", "error 1:5: expected the end of the file after what holds everything, "
-                               "found '2'"));
+              ElementsAre("1",
+                          "error 1:5: expected the end of the file after what holds everything, "
+                          "found '2'"));
   EXPECT_THAT(forms("[1)", true), ElementsAre("1", "error 1:3: expected a form, found ')'"));
-  EXPECT_THAT(forms("[1", true), ElementsAre("1", "end 1:3: expected ']' to close what begins at "
-                                                  "1:1, found the end of the file"));
+  EXPECT_THAT(forms("[1", true), ElementsAre("1",
+                                             "end 1:3: expected ']' to close what begins at "
+                                             "1:1, found the end of the file"));
 }
 
 TEST(Edn, NestingHasALimitAndNoRecursion) {
@@ -161,14 +166,13 @@ TEST(Edn, NestingHasALimitAndNoRecursion) {
 }
 
 TEST(Edn, AFormHasALimitOfBytes) {
-  for (const std::string text : {"[\"" + std::string(100'000, 'x') + "\"]",
-                                 "[" + std::string(100'000, 'x') + "]",
-                                 "[" + std::string(100'000, '1') + "]",
-                                 [] {
-                                   std::string row = "[";
-                                   for (int i = 0; i < 30'000; ++i) row += "1 ";
-                                   return row + "]";
-                                 }()}) {
+  for (const std::string text :
+       {"[\"" + std::string(100'000, 'x') + "\"]", "[" + std::string(100'000, 'x') + "]",
+        "[" + std::string(100'000, '1') + "]", [] {
+          std::string row = "[";
+          for (int i = 0; i < 30'000; ++i) row += "1 ";
+          return row + "]";
+        }()}) {
     TextInput input(text);
     EdnParser parser(input, 1'000);
     EXPECT_EQ(parser.next(), EdnParser::Got::kError);
@@ -237,12 +241,13 @@ TEST(EdnOp, ErrorsOfAnyShapeAreKept) {
   };
   for (const auto& [edn, json] : cases) {
     const std::string wanted = *json ? ",\"error\":" + std::string(json) : "";
-    const Result<History> history =
-        edn_history("{:process 0, :type :invoke, :f :read, :value nil}\n{:process 0, :type :info, "
-                    ":f :read, :value nil, :error " +
-                    std::string(edn) + "}");
+    const Result<History> history = edn_history(
+        "{:process 0, :type :invoke, :f :read, :value nil}\n{:process 0, :type :info, "
+        ":f :read, :value nil, :error " +
+        std::string(edn) + "}");
     ASSERT_TRUE(history.ok()) << history.error().message;
-    EXPECT_THAT(json_of(*history), HasSubstr(R"("type":"info","f":"read")" + wanted + "}\n")) << edn;
+    EXPECT_THAT(json_of(*history), HasSubstr(R"("type":"info","f":"read")" + wanted + "}\n"))
+        << edn;
   }
 }
 
@@ -286,18 +291,20 @@ TEST(EdnOp, ErrorsNameFileLineAndColumn) {
 
 TEST(EdnOp, ATornTailIsDroppedWithAWarning) {
   const std::string whole = "{:process 0, :type :invoke, :f :write, :value 1}\n";
-  for (const std::string tail : {"{:process 1, :ty", "{:process 1, :error \"bro", "#jepsen.history.Op",
-                                 "{:process 1, :value [1 2"}) {
+  for (const std::string tail : {"{:process 1, :ty", "{:process 1, :error \"bro",
+                                 "#jepsen.history.Op", "{:process 1, :value [1 2"}) {
     for (const std::string open : {"", "["}) {
       const Result<History> history = edn_history(open + whole + tail);
       ASSERT_TRUE(history.ok()) << history.error().message;
       EXPECT_EQ(history->events(), 1u);
-      EXPECT_THAT(history->warnings(), ElementsAre(HasSubstr("torn_tail: the last line, 2, is cut")));
+      EXPECT_THAT(history->warnings(),
+                  ElementsAre(HasSubstr("torn_tail: the last line, 2, is cut")));
     }
   }
   const Result<History> open_vector = edn_history("[" + whole);
   ASSERT_TRUE(open_vector.ok());
-  EXPECT_THAT(open_vector->warnings(), ElementsAre(HasSubstr("expected ']' to close what begins at")));
+  EXPECT_THAT(open_vector->warnings(),
+              ElementsAre(HasSubstr("expected ']' to close what begins at")));
 }
 
 // --- Independent keys --------------------------------------------------------------------------
@@ -323,7 +330,8 @@ Keyed keyed(const std::string& text, std::optional<bool> asked = std::nullopt) {
     return seen;
   }
   for (size_t i = 0; i < history->size(); ++i)
-    seen.keys += std::string((*history)[i].key().text()) + "=" + (*history)[i].argument().to_json() + " ";
+    seen.keys +=
+        std::string((*history)[i].key().text()) + "=" + (*history)[i].argument().to_json() + " ";
   seen.warnings = history->warnings();
   return seen;
 }
@@ -351,7 +359,8 @@ TEST(IndependentKeys, AreTakenWhereTheyAreTaggedOrCannotBeAnythingElse) {
 TEST(IndependentKeys, OfAFileThatShowsNothingAreAQuestion) {
   const std::string text = op_with("invoke", "cas", "[1 2]") + op_with("ok", "cas", "[1 2]");
   EXPECT_EQ(keyed(text).keys, "=[1,2] ");
-  EXPECT_THAT(keyed(text).warnings, ElementsAre(HasSubstr("--independent yes takes it as [key value]")));
+  EXPECT_THAT(keyed(text).warnings,
+              ElementsAre(HasSubstr("--independent yes takes it as [key value]")));
   EXPECT_EQ(keyed(text, true).keys, "1=2 ");
   EXPECT_EQ(keyed(text, false).keys, "=[1,2] ");
   EXPECT_EQ(keyed(op_with("invoke", "read", "[7 nil]"), false).keys, "=[7,null] ");

@@ -10,10 +10,10 @@
 #include <vector>
 
 #include "checkers/history/compressed.h"
+#include "checkers/history/history_collector.h"
 #include "checkers/history/history_export.h"
 #include "checkers/history/history_io.h"
 #include "checkers/history/history_readers.h"
-#include "checkers/history/history_collector.h"
 
 namespace assay {
 namespace {
@@ -93,7 +93,8 @@ TEST(Formats, AreGuessedFromTheFirstBytes) {
 }
 
 TEST(Formats, HaveNames) {
-  EXPECT_THAT(history_format_names(), ElementsAre("jsonl", "edn", "porcupine-etcd", "porcupine-kv"));
+  EXPECT_THAT(history_format_names(),
+              ElementsAre("jsonl", "edn", "porcupine-etcd", "porcupine-kv"));
   for (const std::string& name : history_format_names()) EXPECT_TRUE(history_format(name)) << name;
   EXPECT_FALSE(history_format("xml"));
 }
@@ -163,7 +164,8 @@ TEST(PorcupineEtcd, ATornTailIsDroppedWithAWarning) {
   std::vector<std::string> warnings;
   const std::string line = "INFO  jepsen.util - 2 :invoke :write 3\n";
   const std::string wanted = lines_of_log(line);
-  for (const std::string tail : {"INFO  jepsen.util - 3 :inv", "INFO  jepsen.util - 3 :invoke :cas [3"}) {
+  for (const std::string tail :
+       {"INFO  jepsen.util - 3 :inv", "INFO  jepsen.util - 3 :invoke :cas [3"}) {
     EXPECT_EQ(lines_of_log(line + tail, &warnings), wanted);
     EXPECT_THAT(warnings, ElementsAre("torn_tail: the last line, 2, is cut off and was dropped"));
   }
@@ -175,11 +177,11 @@ TEST(PorcupineEtcd, ATornTailIsDroppedWithAWarning) {
 }
 
 TEST(PorcupineKv, HasKeysAndBeginsWithNothing) {
-  const History history =
-      read_text("{:process 0, :type :invoke, :f :append, :key \"0\", :value \"x 0 0 y\"}\n"
-                "{:process 0, :type :ok, :f :append, :key \"0\", :value \"x 0 0 y\"}\n"
-                "{:process 0, :type :invoke, :f :get, :key \"7\", :value nil}\n"
-                "{:process 0, :type :ok, :f :get, :key \"7\", :value \"\"}\n");
+  const History history = read_text(
+      "{:process 0, :type :invoke, :f :append, :key \"0\", :value \"x 0 0 y\"}\n"
+      "{:process 0, :type :ok, :f :append, :key \"0\", :value \"x 0 0 y\"}\n"
+      "{:process 0, :type :invoke, :f :get, :key \"7\", :value nil}\n"
+      "{:process 0, :type :ok, :f :get, :key \"7\", :value \"\"}\n");
   EXPECT_EQ(history.header().initial, Value(""));
   EXPECT_EQ(history[1].key().text(), "7");
   EXPECT_EQ(history[1].result(), Value(""));
@@ -229,15 +231,16 @@ TEST(Export, JsonLinesThroughEdnAreTheSame) {
 }
 
 TEST(Export, EdnIsWhatJepsenWrites) {
-  const History history = read_text(
-      R"({"time":5,"process":0,"type":"invoke","f":"cas","value":[1,2]})"
-      "\n"
-      R"({"time":6,"process":0,"type":"info","f":"cas","value":[1,2],"error":"timeout"})"
-      "\n");
-  EXPECT_EQ(exported(history, HistoryFormat::kEdn),
-            ";; assay-history\n"
-            "{:index 0, :time 5, :type :invoke, :process 0, :f :cas, :value [1 2]}\n"
-            "{:index 1, :time 6, :type :info, :process 0, :f :cas, :value [1 2], :error :timeout}\n");
+  const History history =
+      read_text(R"({"time":5,"process":0,"type":"invoke","f":"cas","value":[1,2]})"
+                "\n"
+                R"({"time":6,"process":0,"type":"info","f":"cas","value":[1,2],"error":"timeout"})"
+                "\n");
+  EXPECT_EQ(
+      exported(history, HistoryFormat::kEdn),
+      ";; assay-history\n"
+      "{:index 0, :time 5, :type :invoke, :process 0, :f :cas, :value [1 2]}\n"
+      "{:index 1, :time 6, :type :info, :process 0, :f :cas, :value [1 2], :error :timeout}\n");
 }
 
 TEST(Export, ABrokenHeaderOfOursIsToldWithItsColumn) {
@@ -273,11 +276,11 @@ class FormatFiles : public ::testing::Test {
 std::string some_lines(int operations) {
   std::string text;
   for (int i = 0; i < operations; ++i) {
-    const std::string common = R"(,"f":"write","key":"k)" + std::to_string(i % 7) + R"(","value":)" +
-                               std::to_string(i * 7919) + "}\n";
+    const std::string common = R"(,"f":"write","key":"k)" + std::to_string(i % 7) +
+                               R"(","value":)" + std::to_string(i * 7919) + "}\n";
     for (const char* type : {"invoke", "ok"})
-      text += R"({"index":)" + std::to_string(2 * i + (type[0] == 'o')) + R"(,"process":0,"type":")" +
-              type + '"' + common;
+      text += R"({"index":)" + std::to_string(2 * i + (type[0] == 'o')) +
+              R"(,"process":0,"type":")" + type + '"' + common;
   }
   return text;
 }
@@ -299,8 +302,8 @@ TEST_F(FormatFiles, MembersBehindEachOtherAreOneText) {
   const std::string text = some_lines(5'000);
   const size_t half = text.size() / 2;  // in the middle of a line
   for (const Packing packing : {Packing::kGzip, Packing::kZstd}) {
-    const std::string bytes = packed_text(packing, text.substr(0, half)) + packed_text(packing, "") +
-                              packed_text(packing, text.substr(half));
+    const std::string bytes = packed_text(packing, text.substr(0, half)) +
+                              packed_text(packing, "") + packed_text(packing, text.substr(half));
     EXPECT_TRUE(exported(read_text(bytes), HistoryFormat::kJsonl) == text);
   }
 }
@@ -312,8 +315,8 @@ TEST_F(FormatFiles, DamagedCompressionIsToldWithTheLineReached) {
     const std::string whole = packed_text(packing, text);
     for (const size_t size : {size_t{5}, size_t{12}, whole.size() / 2, whole.size() - 1}) {
       const std::string message = refused(whole.substr(0, size));
-      EXPECT_THAT(message, HasSubstr(":1: expected whole " + kind + " data, found its end at byte " +
-                                     std::to_string(size)))
+      EXPECT_THAT(message, HasSubstr(":1: expected whole " + kind +
+                                     " data, found its end at byte " + std::to_string(size)))
           << size;
     }
     for (size_t at = 4; at < whole.size(); at += whole.size() / 50) {
@@ -341,10 +344,11 @@ TEST_F(FormatFiles, ABombIsStoppedByTheLimit) {
       std::string bytes;
       const auto sink = packed(packing, std::make_unique<StringSink>(bytes));
       ASSERT_TRUE(sink->write(start) && sink->write(bomb) && sink->close());
-      EXPECT_THAT(refused(bytes, {.memory_bytes_max = 64 << 20}),
-                  StartsWith("h:1:1: expected a ")) << start;
-      EXPECT_THAT(refused(bytes, {.memory_bytes_max = 64 << 20}),
-                  HasSubstr("of at most 1048576 bytes, as the limit of 67108864 bytes of memory asks"));
+      EXPECT_THAT(refused(bytes, {.memory_bytes_max = 64 << 20}), StartsWith("h:1:1: expected a "))
+          << start;
+      EXPECT_THAT(
+          refused(bytes, {.memory_bytes_max = 64 << 20}),
+          HasSubstr("of at most 1048576 bytes, as the limit of 67108864 bytes of memory asks"));
     }
   }
 }
@@ -366,8 +370,9 @@ TEST_F(FormatFiles, AJepsenFolderHoldsItsHistory) {
   EXPECT_FALSE(jepsen_history_in(folder_));
   EXPECT_FALSE(jepsen_history_in(path("missing")));
   put("test.jepsen", "JEPSEN");
-  EXPECT_THAT(jepsen_history_in(folder_)->error().message,
-              StartsWith(folder_ + ": expected history.edn, found only Jepsen's binary test.jepsen"));
+  EXPECT_THAT(
+      jepsen_history_in(folder_)->error().message,
+      StartsWith(folder_ + ": expected history.edn, found only Jepsen's binary test.jepsen"));
   for (const char* name : {"history.txt", "jepsen.history", "history.edn.gz", "history.edn"}) {
     put(name, "");
     const auto found = jepsen_history_in(folder_);
@@ -377,15 +382,21 @@ TEST_F(FormatFiles, AJepsenFolderHoldsItsHistory) {
 }
 
 TEST_F(FormatFiles, GarbageIsOneLineInEveryFormat) {
-  std::vector<std::string> garbage = {std::string(1'000, '\0'), std::string(1'000, '\xff'),
-                                      std::string(1'000, '['),  std::string(1'000, '{'),
-                                      "%PDF-1.4\n",             "\x7f" "ELF\n",
-                                      "<history/>\n",           "SQLite format 3"};
+  std::vector<std::string> garbage = {std::string(1'000, '\0'),
+                                      std::string(1'000, '\xff'),
+                                      std::string(1'000, '['),
+                                      std::string(1'000, '{'),
+                                      "%PDF-1.4\n",
+                                      "\x7f"
+                                      "ELF\n",
+                                      "<history/>\n",
+                                      "SQLite format 3"};
   for (const HistoryFormat format :
        {HistoryFormat::kGuess, HistoryFormat::kJsonl, HistoryFormat::kEdn,
         HistoryFormat::kPorcupineEtcd, HistoryFormat::kPorcupineKv}) {
     for (const std::string& text : garbage)
-      EXPECT_THAT(refused(text, {.format = format}), ::testing::MatchesRegex("h:[0-9]+:[0-9]+: expected .*, found .*"));
+      EXPECT_THAT(refused(text, {.format = format}),
+                  ::testing::MatchesRegex("h:[0-9]+:[0-9]+: expected .*, found .*"));
   }
 }
 

@@ -11,8 +11,10 @@ HistoryCollector::HistoryCollector(std::string name, const ReadOptions& options)
 Result<void> HistoryCollector::check_memory(Place place, uint64_t more_bytes) {
   unchecked_bytes_ = 0;
   if (options_.memory_bytes_max == 0) return {};
-  const uint64_t needed =
-      builder_.memory_bytes() + (symbol_bytes() - symbol_bytes_at_start_) + more_bytes;
+  // As many as may come before the next look; a small limit looks sooner.
+  const auto soon = static_cast<uint32_t>(step_ / 16);
+  const uint64_t symbols = symbol_bytes_with(soon) - symbol_bytes_at_start_;
+  const uint64_t needed = builder_.memory_bytes() + symbols + more_bytes;
   if (needed <= options_.memory_bytes_max) return {};
   return error(place, "expected a history that fits in " +
                           std::to_string(options_.memory_bytes_max) +

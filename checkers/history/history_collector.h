@@ -34,8 +34,8 @@ class HistoryCollector {
     return unchecked_bytes_ < step_ ? Result<void>() : check_memory(place);
   }
   Result<void> check_memory(Place place, uint64_t more_bytes = 0);
-  // The most text that may have to be in memory at once, a line or a form: parsed, it takes up to 60
-  // times its size.
+  // The most text that may have to be in memory at once, a line or a form: parsed, it takes up to
+  // 60 times its size.
   uint64_t text_bytes_max() const { return options_.memory_bytes_max / 64; }
   Error too_long(Place place, const char* what) const;
 

@@ -1,10 +1,10 @@
 // Writing a whole history to a file, in a format for others.
 //
 // As JSON Lines it is the canonical form: the header, where the history has one, and its lines. As
-// EDN it is what Jepsen's tools read, a map a line: keywords for the names of fields, for type and f
-// and for names in values where they are words; strings for strings. The key is `:key "x"` (Jepsen
-// has its independent keys in the value). The first line is a comment with the header. Reading either
-// gives the same history.
+// EDN it is what Jepsen's tools read, a map a line: keywords for the names of fields, for type and
+// f and for names in values where they are words; strings for strings. The key is `:key "x"`
+// (Jepsen has its independent keys in the value). The first line is a comment with the header.
+// Reading either gives the same history.
 #pragma once
 
 #include <string>

@@ -36,7 +36,8 @@ bool is_kv(std::string_view form) {
 
 bool starts_with_columns(std::string_view line) {
   const std::string_view process = line.substr(0, line.find_first_of(" \t"));
-  if (process.find_first_not_of("0123456789") != process.npos && process != ":nemesis") return false;
+  if (process.find_first_not_of("0123456789") != process.npos && process != ":nemesis")
+    return false;
   line.remove_prefix(process.size());
   if (process.empty() || line.find_first_not_of(" \t") == line.npos) return false;
   line.remove_prefix(line.find_first_not_of(" \t"));

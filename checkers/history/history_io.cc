@@ -81,7 +81,8 @@ std::optional<Result<std::string>> jepsen_history_in(const std::string& folder) 
   for (const char* name : {"history.edn", "jepsen.history", "history.txt"}) {
     for (const char* end : {"", ".gz", ".zst"}) {
       const auto file = path / (std::string(name) + end);
-      if (std::filesystem::is_regular_file(file, failure)) return Result<std::string>(file.string());
+      if (std::filesystem::is_regular_file(file, failure))
+        return Result<std::string>(file.string());
     }
   }
   if (!std::filesystem::is_regular_file(path / "test.jepsen", failure)) return std::nullopt;

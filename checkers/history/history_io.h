@@ -1,20 +1,21 @@
-// Reading histories in any format, and writing them as JSON Lines (format "assay-history", version 1).
-// As EDN: history_export.h.
+// Reading histories in any format, and writing them as JSON Lines (format "assay-history", version
+// 1). As EDN: history_export.h.
 //
 //   jsonl            our own, below
 //   edn              Jepsen's history.edn: maps or tagged records, each for itself or in one vector
 //   porcupine-etcd   Porcupine's logs of Jepsen's etcd tests; history.txt of Jepsen
-//   porcupine-kv     Porcupine's logs of a key-value store: EDN with get, put, append and :key; what
+//   porcupine-kv     Porcupine's logs of a key-value store: EDN with get, put, append and :key;
+//   what
 //                    was never put is ""
-// gzip and zstd are unpacked, by their first bytes. Errors carry file:line:column (from 1, columns in
-// bytes), what was expected and what was found, and Fault::kInput. A last line that is cut off is
-// dropped with the warning "torn_tail: …"; any other damage is an error.
+// gzip and zstd are unpacked, by their first bytes. Errors carry file:line:column (from 1, columns
+// in bytes), what was expected and what was found, and Fault::kInput. A last line that is cut off
+// is dropped with the warning "torn_tail: …"; any other damage is an error.
 //
-// Of jsonl. Stricter than JSON: no two members of one name; integers fit 64 bits with sign (a double would
-// lose digits and make two values one); doubles are finite; at most 128 levels of nesting.
-// Laxer than the format, for the histories of others: blank lines and CRLF are skipped, the last
-// newline may be missing, fields may come in any order, null is as good as absent, a key may be
-// an integer (its digits are its name), ":nemesis" is the nemesis.
+// Of jsonl. Stricter than JSON: no two members of one name; integers fit 64 bits with sign (a
+// double would lose digits and make two values one); doubles are finite; at most 128 levels of
+// nesting. Laxer than the format, for the histories of others: blank lines and CRLF are skipped,
+// the last newline may be missing, fields may come in any order, null is as good as absent, a key
+// may be an integer (its digits are its name), ":nemesis" is the nemesis.
 #pragma once
 
 #include <cstdint>
@@ -39,7 +40,8 @@ struct ReadOptions {
   // Slower, same result: the fuzzer compares the two.
   bool library_only = false;
   // Stop with an error when the history would need more memory than this. 0: no limit.
-  // A line, or a form of EDN, of more than a 64th of it is an error too: parsed, it would need more.
+  // A line, or a form of EDN, of more than a 64th of it is an error too: parsed, it would need
+  // more.
   uint64_t memory_bytes_max = 0;
   HistoryFormat format = HistoryFormat::kGuess;  // kGuess: by the first bytes
   // Are the values [key value], the tuples of Jepsen's independent tests? Nothing: of EDN it shows
@@ -53,8 +55,8 @@ Result<History> read_history(const std::string& path, const ReadOptions& options
 Result<History> parse_history(std::string_view text, const std::string& name = "<text>",
                               const ReadOptions& options = {});
 
-// The history in the folder of a Jepsen run (history.edn, jepsen.history, history.txt; .gz, .zst); an
-// error where only the binary test.jepsen is there. Nothing: it is no such folder.
+// The history in the folder of a Jepsen run (history.edn, jepsen.history, history.txt; .gz, .zst);
+// an error where only the binary test.jepsen is there. Nothing: it is no such folder.
 std::optional<Result<std::string>> jepsen_history_in(const std::string& folder);
 inline constexpr std::string_view kHowToExportJepsen =
     "write its history as EDN, (run! prn (:history (jepsen.store/latest))) in its REPL";

@@ -77,8 +77,8 @@ Error IndependentKeys::misfit(const Op& op, Place place) const {
   const std::string why =
       was_asked_ ? "--independent yes"
                  : "line " + std::to_string(decided_at_) + "; --independent no takes it as it is";
-  return collector_.error(place, "expected [key value] as the value of each operation (" + why +
-                                     "), found " + found);
+  return collector_.error(
+      place, "expected [key value] as the value of each operation (" + why + "), found " + found);
 }
 
 }  // namespace assay

@@ -1,5 +1,6 @@
-// The logs of Jepsen's etcd tests that Porcupine carries, and history.txt of a Jepsen run, which has
-// the same four columns: `INFO  jepsen.util - 2 :invoke :cas [3 4]`, `2	:invoke	:cas	[3 4]`.
+// The logs of Jepsen's etcd tests that Porcupine carries, and history.txt of a Jepsen run, which
+// has the same four columns: `INFO  jepsen.util - 2 :invoke :cas [3 4]`, `2	:invoke	:cas	[3
+// 4]`.
 #include <algorithm>
 #include <string>
 #include <string_view>
@@ -131,8 +132,8 @@ Result<void> LogReader::operation(const std::vector<Value>& columns,
     arguments_[op.process.id] = op.value;
     return keys_.add(std::move(op), places[0]);
   }
-  // What became of it is not known, or it did not happen: the word says why, and the argument is that
-  // of the invocation.
+  // What became of it is not known, or it did not happen: the word says why, and the argument is
+  // that of the invocation.
   auto argument = arguments_.extract(op.process.id);
   const bool is_reason = op.value.is_string() && op.type != OpType::kOk && !op.error;
   if (is_reason) {
