@@ -6,7 +6,9 @@ HistoryCollector::HistoryCollector(std::string name, const ReadOptions& options)
     : name_(std::move(name)),
       options_(options),
       symbol_bytes_at_start_(symbol_bytes()),
-      step_(std::min<uint64_t>(4 << 20, options.memory_bytes_max / 4)) {}
+      step_(options.memory_bytes_max == 0
+                ? UINT64_MAX
+                : std::min<uint64_t>(4 << 20, options.memory_bytes_max / 4)) {}
 
 Result<void> HistoryCollector::check_memory(Place place, uint64_t more_bytes) {
   unchecked_bytes_ = 0;
