@@ -13,8 +13,7 @@ namespace assay {
 //   - index and time below 0 are none
 //   - error: a word or a text is its class; of [word …] the first, with the text that follows; of a
 //     map without :class its :type; anything else is kept beside the class "other"
-//   - a field that our format knows as a token, a node or a key, but of another kind: kept as
-//   ":name"
+//   - a field of the name of a token, a node or a key, but of another kind, is kept as ":name"
 //   - a value with the tag of an independent tuple, or of a MapEntry, is [key value]
 std::optional<EdnError> read_edn_op(EdnParser& parser, Op& op);
 

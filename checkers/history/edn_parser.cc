@@ -1,6 +1,7 @@
 #include "checkers/history/edn_parser.h"
 
 #include <algorithm>
+#include <array>
 #include <utility>
 
 #include "checkers/history/utf8.h"
@@ -10,12 +11,18 @@ namespace {
 
 bool is_edn_blank(int c) { return c == ' ' || c == ',' || (c >= '\t' && c <= '\r'); }
 
-bool is_edn_word(int c) {
-  if (c >= 0x80) return true;
-  if ((c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z')) return true;
-  return c > 0 && std::string_view(".*+!-_?$%&=<>|/:#'").find(static_cast<char>(c)) !=
-                      std::string_view::npos;
-}
+constexpr std::array<bool, 256> kEdnWord = [] {
+  std::array<bool, 256> is_word{};
+  for (unsigned c = 0; c < 256; ++c)
+    is_word[c] =
+        c >= 0x80 || (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+  for (const char c :
+       {'.', '*', '+', '!', '-', '_', '?', '$', '%', '&', '=', '<', '>', '|', '/', ':', '#', '\''})
+    is_word[static_cast<unsigned char>(c)] = true;
+  return is_word;
+}();
+
+bool is_edn_word(int c) { return c != TextInput::kEnd && kEdnWord[static_cast<size_t>(c)]; }
 
 bool is_edn_digit(int c) { return c >= '0' && c <= '9'; }
 
@@ -340,8 +347,7 @@ bool EdnParser::put_in_map(Frame& frame, Value value, bool is_keyword) {
 // A word, to text_.
 bool EdnParser::token(Place place, const char* expected) {
   text_.clear();
-  while (is_edn_word(input_.peek())) {
-    text_ += static_cast<char>(input_.next());
+  while (input_.take_while(kEdnWord, text_) > 0) {
     if (form_bytes_max_ != 0 && text_.size() > form_bytes_max_) {
       is_too_long_ = true;
       return false;

@@ -1,9 +1,11 @@
 // Text a byte at a time, with the position of the next one. Private to the readers of histories.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -43,6 +45,15 @@ class TextInput {
     const int c = peek();
     if (c != kEnd) skip();
     return c;
+  }
+  // Appends the bytes of a class, which has no newline in it, up to the end of the block: 0 where
+  // the next byte is of another.
+  size_t take_while(const std::array<bool, 256>& is_in_class, std::string& out) {
+    if (peek() == kEnd) return 0;
+    const char* from = at_;
+    while (at_ != end_ && is_in_class[static_cast<unsigned char>(*at_)]) ++at_;
+    out.append(from, at_);
+    return static_cast<size_t>(at_ - from);
   }
   uint64_t offset() const { return before_ + static_cast<uint64_t>(at_ - start_); }
   Place place() const { return {line_, offset() - line_start_ + 1}; }
