@@ -166,7 +166,7 @@ TEST(Edn, NestingHasALimitAndNoRecursion) {
 }
 
 TEST(Edn, AFormHasALimitOfBytes) {
-  for (const std::string text :
+  for (const std::string& text :
        {"[\"" + std::string(200'000, 'x') + "\"]", "[" + std::string(200'000, 'x') + "]",
         "[" + std::string(200'000, '1') + "]", [] {
           std::string row = "[";
