@@ -18,11 +18,6 @@ Nanos since(Clock::time_point start) {
   return Nanos{std::chrono::duration_cast<std::chrono::nanoseconds>(Clock::now() - start).count()};
 }
 
-uint64_t most_of_memory() {
-  const auto pages = static_cast<uint64_t>(::sysconf(_SC_PHYS_PAGES));
-  return pages * static_cast<uint64_t>(::sysconf(_SC_PAGESIZE)) / 10 * 8;
-}
-
 void apply(const Conventions& conventions, HistoryHeader& header) {
   if (conventions.model) header.model = *conventions.model;
   if (conventions.initial) header.initial = *conventions.initial;
@@ -94,6 +89,11 @@ Result<History> only_key(const History& history, Symbol key) {
 
 }  // namespace
 
+uint64_t most_of_memory() {
+  const auto pages = static_cast<uint64_t>(::sysconf(_SC_PHYS_PAGES));
+  return pages * static_cast<uint64_t>(::sysconf(_SC_PAGESIZE)) / 10 * 8;
+}
+
 Result<uint64_t> parse_size(const std::string& text) {
   uint64_t number = 0;
   const char* end = text.data() + text.size();
@@ -116,7 +116,9 @@ Result<Checked> check_file(const std::string& path, const Conventions& conventio
   budget.memory_bytes = limits.memory_bytes ? limits.memory_bytes : most_of_memory();
   budget.jobs = limits.jobs ? limits.jobs
                             : std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
-  auto history = read_history(path, {.memory_bytes_max = budget.memory_bytes});
+  auto history = read_history(path, {.memory_bytes_max = budget.memory_bytes,
+                                     .format = conventions.format,
+                                     .independent = conventions.independent});
   if (!history) return history.error();
   apply(conventions, history->mutable_header());
   if (conventions.key) {

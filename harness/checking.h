@@ -8,6 +8,7 @@
 
 #include "checkers/checker.h"
 #include "checkers/history/history.h"
+#include "checkers/history/history_io.h"
 
 namespace assay {
 
@@ -19,6 +20,8 @@ struct Conventions {
   std::optional<bool> null_read_is_value;
   std::optional<std::string> key;     // only this one
   std::vector<std::string> checkers;  // empty: the header's, else all that apply
+  HistoryFormat format = HistoryFormat::kGuess;
+  std::optional<bool> independent;    // are values [key value]? as in ReadOptions
 };
 
 struct CheckLimits {
@@ -38,6 +41,9 @@ struct Checked {
 // Reads the file ("-": standard input) and checks it. Errors are those of the file (254).
 Result<Checked> check_file(const std::string& path, const Conventions& conventions,
                            const CheckLimits& limits);
+
+// 80 % of the memory of this machine.
+uint64_t most_of_memory();
 
 // "8G", "512M", "100000": bytes.
 Result<uint64_t> parse_size(const std::string& text);

@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "checkers/history/history_export.h"
 #include "checkers/history/history_io.h"
 #include "checkers/history/rng.h"
 
@@ -107,6 +108,24 @@ BENCHMARK(BM_ReadWithScanner)->ArgName("tokens")->Arg(0)->Arg(1)->Unit(benchmark
 
 void BM_ReadWithLibrary(benchmark::State& state) { read_lines(state, true, state.range(0) != 0); }
 BENCHMARK(BM_ReadWithLibrary)->ArgName("tokens")->Arg(0)->Arg(1)->Unit(benchmark::kMillisecond);
+
+// As Jepsen writes it: no keys, no nodes, no errors.
+void BM_ReadEdn(benchmark::State& state) {
+  LineSource source(false);
+  std::string text;
+  for (int64_t i = 0; i < kLines; ++i) {
+    Op op = source.next();
+    op.key = op.node = Symbol();
+    op.error.reset();
+    append_edn_line(text, op);
+  }
+  for (auto _ : state) {
+    const Result<History> history = parse_history(text, "bench");
+    if (!history.ok()) return state.SkipWithError(history.error().message.c_str());
+  }
+  state.SetItemsProcessed(state.iterations() * kLines);
+}
+BENCHMARK(BM_ReadEdn)->Unit(benchmark::kMillisecond);
 
 // Both readers in turn, so that what else the machine does meets both.
 void BM_ScannerAgainstLibrary(benchmark::State& state) {

@@ -16,7 +16,8 @@ struct Seen {
 };
 
 Seen read(std::string_view text, bool library_only) {
-  const Result<History> history = parse_history(text, "h", {.library_only = library_only});
+  const Result<History> history = parse_history(
+      text, "h", {.library_only = library_only, .format = HistoryFormat::kJsonl});
   Seen seen{.ok = history.ok()};
   if (!history.ok()) {
     seen.text = history.error().message;

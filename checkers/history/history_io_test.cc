@@ -36,8 +36,9 @@ std::string lines_of(const History& history) {
 
 // Reads with both readers, which must agree.
 Result<History> parse(std::string_view text) {
-  Result<History> history = parse_history(text, "h");
-  const Result<History> other = parse_history(text, "h", {.library_only = true});
+  Result<History> history = parse_history(text, "h", {.format = HistoryFormat::kJsonl});
+  const Result<History> other =
+      parse_history(text, "h", {.library_only = true, .format = HistoryFormat::kJsonl});
   EXPECT_EQ(history.ok(), other.ok()) << text;
   if (history.ok() && other.ok()) {
     EXPECT_EQ(lines_of(*history), lines_of(*other)) << text;
@@ -385,7 +386,8 @@ TEST(HistoryIo, ErrorsNameLineAndColumn) {
        "8: expected JSON, found invalid string: control character U+0009 (HT) must be escaped to "
        "\\u0009 or \\t in \"\\\"a\\t\""},
       {"\xef\xbb\xbf\xef\xbb\xbf{}", "1: expected JSON, found a byte order mark"},
-      {"\x1f\x8b\x08", "1: expected JSON, found a gzip file: unpack it first"},
+      {"\x1f\x8b\x08",
+       "1: expected whole gzip data, found its end at byte 4 of the compressed file"},
   };
   for (const Wrong& wrong : cases)
     EXPECT_EQ(refusal(std::string(wrong.line) + "\n"), std::string("h:1:") + wrong.message)

@@ -74,6 +74,17 @@ class Interner {
 
   uint64_t bytes() const { return bytes_.load(std::memory_order_relaxed); }
 
+  uint64_t bytes_with(uint32_t more) const {
+    const std::lock_guard lock(mutex_);
+    const uint64_t last = uint64_t{last_id_} + more;
+    uint64_t bytes = this->bytes();
+    if (2 * (last + 1) > table_size()) bytes += 2 * table_size() * sizeof(uint64_t);
+    const Place place(static_cast<uint32_t>(last));
+    if (chunks_[place.chunk].load(std::memory_order_relaxed) == nullptr)
+      bytes += sizeof(Entry) << (place.chunk + kFirstChunkBits);
+    return bytes;
+  }
+
  private:
   static constexpr int kFirstChunkBits = 10;
   static constexpr size_t kArenaBlock = 64 * 1024;
@@ -164,7 +175,7 @@ class Interner {
   std::array<std::atomic<Entry*>, 33 - kFirstChunkBits> chunks_{};
   std::atomic<Table*> table_{nullptr};
   std::atomic<uint64_t> bytes_{0};
-  std::mutex mutex_;
+  mutable std::mutex mutex_;
   uint32_t last_id_ = 0;
   char* arena_ = nullptr;
   size_t arena_left_ = 0;
@@ -180,5 +191,7 @@ Symbol::Symbol(std::string_view text) : id_(interner.intern(text)) {}
 std::string_view Symbol::text() const { return interner.text(id_); }
 
 uint64_t symbol_bytes() { return interner.bytes(); }
+
+uint64_t symbol_bytes_with(uint32_t more) { return interner.bytes_with(more); }
 
 }  // namespace assay

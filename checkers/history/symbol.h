@@ -29,6 +29,8 @@ class Symbol {
 
 // Memory that all symbols of the process take; it only grows.
 uint64_t symbol_bytes();
+// The same after that many more, without their texts: the tables grow by doubling.
+uint64_t symbol_bytes_with(uint32_t more);
 
 }  // namespace assay
 

@@ -1,5 +1,3 @@
-#include <filesystem>
-
 #include "checkers/history/history_io.h"
 #include "harness/checking.h"
 #include "harness/cli/verbs.h"
@@ -16,6 +14,8 @@ Result<Conventions> conventions_of(const CheckArgs& args) {
   conventions.model = args.model;
   conventions.key = args.key;
   conventions.checkers = args.checkers;
+  conventions.format = history_format(args.read.from).value_or(HistoryFormat::kGuess);
+  if (!args.read.independent.empty()) conventions.independent = args.read.independent == "yes";
   if (args.failed_cas) conventions.failed_cas_observes = *args.failed_cas == "observe";
   if (args.null_read) conventions.null_read_is_value = *args.null_read == "value";
   if (args.initial) {
@@ -33,17 +33,22 @@ Result<CheckLimits> limits_of(const CheckArgs& args, const SignalFlag& signalled
   auto time = parse_duration(args.budget);
   if (!time) return input_error("--budget: " + time.error().message);
   limits.time = *time;
-  if (!args.memory.empty()) {
-    auto size = parse_size(args.memory);
+  if (!args.read.memory.empty()) {
+    auto size = parse_size(args.read.memory);
     if (!size) return size.error();
     limits.memory_bytes = *size;
   }
   return limits;
 }
 
-// A run folder, when PATH is one; a history file or "-" otherwise.
-Result<std::optional<RunFolder>> folder_of(const std::string& path) {
-  if (path == "-" || std::filesystem::is_regular_file(path)) return std::optional<RunFolder>();
+// A run folder, when PATH is one; `file` is that of the history otherwise.
+Result<std::optional<RunFolder>> folder_of(const std::string& path, std::string& file) {
+  auto found = history_file(path);
+  if (!found) return found.error();
+  if (*found) {
+    file = **found;
+    return std::optional<RunFolder>();
+  }
   auto folder = RunFolder::open(path, std::string(kDefaultRuns));
   if (!folder) return folder.error();
   return std::optional<RunFolder>(std::move(*folder));
@@ -61,10 +66,11 @@ int check_verb(const CheckArgs& args) {
   if (args.expect) {
     if (auto set = set_option(expectations, "expect", *args.expect); !set) return fail(set.error());
   }
-  auto folder = folder_of(args.path);
+  std::string file;
+  auto folder = folder_of(args.path, file);
   if (!folder) return fail(folder.error());
 
-  auto checked = check_file(*folder ? (*folder)->history_path() : args.path, *conventions, *limits);
+  auto checked = check_file(*folder ? (*folder)->history_path() : file, *conventions, *limits);
   if (!checked) return fail(checked.error());
 
   RunInfo info;

@@ -3,6 +3,7 @@
 #include <CLI/CLI.hpp>
 #include <cstdio>
 
+#include "checkers/history/history_io.h"
 #include "harness/cli/verbs.h"
 
 namespace assay {
@@ -115,6 +116,21 @@ std::string joined(int argc, char** argv) {
   return line;
 }
 
+void add_read(CLI::App& app, ReadArgs& read) {
+  app.add_option("--from", read.from,
+                 "format: jsonl, edn, porcupine-etcd, porcupine-kv (default: by the content)")
+      ->type_name("FORMAT")
+      ->check(CLI::IsMember(history_format_names()));
+  app.add_option("--independent", read.independent,
+                 "yes: values are [key value], Jepsen's independent keys; no: they are not (default: "
+                 "tagged tuples are; of EDN without tags, where an invocation shows it, as a read "
+                 "of [k nil] does)")
+      ->type_name("yes|no")
+      ->check(CLI::IsMember({"yes", "no"}));
+  app.add_option("--memory", read.memory, "limit, such as 8G (default 80 % of RAM)")
+      ->type_name("SIZE");
+}
+
 class Cli {
  public:
   Cli(int argc, char** argv) : argc_(argc), argv_(argv) {
@@ -130,6 +146,7 @@ class Cli {
     define_try();
     define_rerun();
     define_check();
+    define_convert();
     define_report();
     define_list();
     define_others();
@@ -262,8 +279,10 @@ class Cli {
       return check_verb(check_);
     });
     sub->add_option("PATH", check_.path,
-                    "a history (JSON Lines), - for standard input, or a run folder")
+                    "a history (JSON Lines, Jepsen's history.edn, Porcupine's logs; gzip, zstd), - for "
+                    "standard input, or a run folder of ours or of Jepsen")
         ->required();
+    add_read(*sub, check_.read);
     sub->add_option("--model", check_.model,
                     "sequential model (default: the header's, else guessed)");
     sub->add_option("--initial", check_.initial,
@@ -284,9 +303,20 @@ class Cli {
     sub->add_option("--budget", check_.budget,
                     "time, after which the answer is unknown (default 60s)")
         ->type_name("TIME");
-    sub->add_option("--memory", check_.memory, "limit, such as 8G (default 80 % of RAM)")
-        ->type_name("SIZE");
     add_voice(*sub, voice_, quiet_, verbose_, no_color_);
+  }
+
+  void define_convert() {
+    CLI::App* sub = define("convert", "a history from one format to another",
+                           [this] { return convert_verb(convert_); });
+    sub->add_option("IN", convert_.in, "what `assay check` reads")->required();
+    sub->add_option("-o,--output", convert_.out,
+                    "where to: - for standard output; compressed if it ends in .gz or .zst")
+        ->required()
+        ->type_name("OUT");
+    sub->add_option("--to", convert_.to, "jsonl or edn (default: by the end of OUT)")
+        ->check(CLI::IsMember({"jsonl", "edn"}));
+    add_read(*sub, convert_.read);
   }
 
   void define_report() {
@@ -366,6 +396,7 @@ class Cli {
   std::vector<std::string> try_settings_;
   RerunArgs rerun_;
   CheckArgs check_;
+  ConvertArgs convert_;
   ReportArgs report_;
   ListArgs list_;
   ShellArgs shell_;

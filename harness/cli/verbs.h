@@ -44,8 +44,16 @@ struct RerunArgs {
 };
 int rerun_verb(const RerunArgs& args);
 
+// How a history is read.
+struct ReadArgs {
+  std::string from;         // a format's name; empty: guessed
+  std::string independent;  // yes | no; empty: it shows
+  std::string memory;       // "8G"; empty: 80 % of RAM
+};
+
 struct CheckArgs {
   std::string path;
+  ReadArgs read;
   std::optional<std::string> model;
   std::optional<std::string> initial;     // JSON
   std::optional<std::string> failed_cas;  // observe | ignore
@@ -54,11 +62,21 @@ struct CheckArgs {
   std::vector<std::string> checkers;
   std::optional<std::string> expect;
   std::string budget = "60s";
-  std::string memory;  // "8G"; empty: 80 % of RAM
-  int jobs = 0;        // 0: as many as CPUs
+  int jobs = 0;  // 0: as many as CPUs
   Voice voice;
 };
 int check_verb(const CheckArgs& args);
+
+struct ConvertArgs {
+  std::string in;
+  ReadArgs read;
+  std::string out;
+  std::string to;  // jsonl | edn; empty: by the end of `out`
+};
+int convert_verb(const ConvertArgs& args);
+// The file that holds the history: PATH itself, or that of a Jepsen run folder. Nothing: PATH may be
+// a run folder of our own.
+Result<std::optional<std::string>> history_file(const std::string& path);
 
 struct ReportArgs {
   std::string run;

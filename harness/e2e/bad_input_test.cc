@@ -104,6 +104,40 @@ TEST_F(BadInput, InAHistory) {
             head + "{\"index\":0,\"time\":1,\"process\":0,\"type\":\"maybe\",\"f\":\"read\"}\n")},
       {"type:2:", "maybe"});
   expect_refused({"check", "missing.jsonl"}, {"missing.jsonl"});
+  expect_refused({"check", file("map.edn", "{:process 0, :type :invoke, :f :read\n")},
+                 {"map.edn:2:1: expected '}' to close what begins at 1:1"});
+  expect_refused({"check", file("op.log", "INFO  jepsen.util - 2 :invok :cas [3 4]\n")},
+                 {"op.log:1:23: expected", "invok"});
+  expect_refused({"check", file("packed", "\x1f\x8b\x08")},
+                 {"packed:1:1: expected whole gzip data"});
+  expect_refused({"check", "--from", "edn", file("lines", head + invoke)}, {"lines:1:"});
+  expect_refused({"check", "--from", "xml", "lines"}, {"--from", "xml"});
+  expect_refused({"check", "--independent", "maybe", "lines"}, {"--independent", "maybe"});
+  expect_refused({"convert", "lines"}, {"--output"});
+  expect_refused({"convert", "lines", "-o", "lines.txt"}, {"--to", "jsonl or edn", "lines.txt"});
+  expect_refused({"convert", "missing", "-o", "lines.edn"}, {"missing"});
+  expect_refused({"convert", file("broken", head + ok), "-o", "lines.edn"}, {"broken:2:1"});
+  EXPECT_FALSE(fs::exists(scratch_.path() + "/lines.edn"));
+  fs::create_directory(scratch_.path() + "/store");
+  file("store/test.jepsen", "JEPSEN");
+  expect_refused({"check", "store"}, {"store", "history.edn", "test.jepsen"});
+}
+
+TEST_F(BadInput, AJepsenFolderIsNone) {
+  fs::create_directory(scratch_.path() + "/store");
+  file(
+      "store/history.edn",
+      "{:process 0, :type :invoke, :f :write, :value 1}\n{:process 0, :type :ok, :f :write, :value "
+      "1}\n{:process 1, :type :invoke, :f :read, :value nil}\n{:process 1, :type :ok, :f :read, "
+      ":value 2}\n");
+  EXPECT_EQ(assay_in_scratch({"check", "store"}).code, 1);
+  EXPECT_EQ(assay_in_scratch({"convert", "store", "-o", "h.jsonl.gz"}).code, 0);
+  EXPECT_EQ(assay_in_scratch({"check", "h.jsonl.gz"}).code, 1);
+  const Ended edn = assay_in_scratch({"convert", "h.jsonl.gz", "-o", "-", "--to", "edn"});
+  EXPECT_EQ(edn.code, 0) << edn.err;
+  EXPECT_NE(edn.out.find("{:index 3, :type :ok, :process 1, :f :read, :value 2}\n"),
+            std::string::npos)
+      << edn.out;
 }
 
 TEST_F(BadInput, ATornTailIsNoDamage) {
@@ -119,8 +153,8 @@ TEST_F(BadInput, ATornTailIsNoDamage) {
 }
 
 TEST_F(BadInput, EveryCommandHasHelp) {
-  for (const char* verb :
-       {"run", "rerun", "check", "report", "list", "shell", "explain", "schema", "version"}) {
+  for (const char* verb : {"run", "rerun", "check", "convert", "report", "list", "shell", "explain",
+                           "schema", "version"}) {
     const Ended ended = assay_in_scratch({verb, "--help"});
     EXPECT_EQ(ended.code, 0) << verb;
     EXPECT_NE(ended.out.find(verb), std::string::npos) << verb;

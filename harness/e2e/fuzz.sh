@@ -14,7 +14,10 @@ status=0
 for fuzzer in "$build"/bin/*_fuzz; do
   name=$(basename "$fuzzer")
   mkdir -p "$build/corpus/$name"
-  if (cd "$build" && "$fuzzer" -max_total_time="$seconds" -timeout=20 -rss_limit_mb=2048 -print_final_stats=0 "corpus/$name") >"$build/$name.log" 2>&1; then
+  seeds=$(find "$root/checkers" -type d -path "*/testdata/$name")
+  words=$(find "$root/checkers" -type f -path "*/testdata/$name.dict" -exec printf -- '-dict=%s' {} \;)
+  # shellcheck disable=SC2086
+  if (cd "$build" && "$fuzzer" -max_total_time="$seconds" -timeout=20 -rss_limit_mb=2048 -print_final_stats=0 $words "corpus/$name" $seeds) >"$build/$name.log" 2>&1; then
     grep -E '^Done|^#.*DONE' "$build/$name.log" | tail -n 1 | sed "s/^/$name: /"
   else
     tail -n 30 "$build/$name.log"

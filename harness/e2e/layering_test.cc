@@ -58,6 +58,8 @@ const std::vector<Rule>& libraries() {
       {"boost/asio",
        {"harness/run/real_loop", "targets/node/", "targets/kv/http/", "targets/raft/server/",
         "targets/asio/", "targets/exec/", "targets/third_party/redis_connection"}},
+      {"zlib.h", {"checkers/history/compressed.cc"}},
+      {"zstd.h", {"checkers/history/compressed.cc"}},
       {"hiredis/", {"targets/third_party/redis_connection"}},
       {"boost/beast", {"targets/kv/http/", "targets/raft/server/", "targets/asio/"}},
       {"CLI/", {"harness/cli/"}},

@@ -1,0 +1,75 @@
+#include <cstdio>
+#include <filesystem>
+
+#include "checkers/history/history_export.h"
+#include "checkers/history/history_io.h"
+#include "harness/checking.h"
+#include "harness/cli/verbs.h"
+#include "results/store.h"
+
+namespace assay {
+namespace {
+
+// By the end of the file's name, before .gz or .zst.
+Result<HistoryFormat> format_to_write(const ConvertArgs& args) {
+  if (!args.to.empty()) return *history_format(args.to);
+  std::string_view name = args.out;
+  for (const std::string_view end : {".gz", ".zst"})
+    if (name.ends_with(end)) name.remove_suffix(end.size());
+  if (name.ends_with(".edn")) return HistoryFormat::kEdn;
+  if (name.ends_with(".jsonl")) return HistoryFormat::kJsonl;
+  return input_error("--to: expected jsonl or edn, as " + args.out + " does not end in either");
+}
+
+Result<std::string> file_to_read(const std::string& path) {
+  auto file = history_file(path);
+  if (!file) return file.error();
+  if (*file) return **file;
+  auto folder = RunFolder::open(path, std::string(kDefaultRuns));
+  if (!folder) return folder.error();
+  return folder->history_path();
+}
+
+Result<ReadOptions> options_of(const ReadArgs& args) {
+  ReadOptions options{.memory_bytes_max = most_of_memory()};
+  if (!args.memory.empty()) {
+    auto size = parse_size(args.memory);
+    if (!size) return size.error();
+    options.memory_bytes_max = *size;
+  }
+  options.format = history_format(args.from).value_or(HistoryFormat::kGuess);
+  if (!args.independent.empty()) options.independent = args.independent == "yes";
+  return options;
+}
+
+}  // namespace
+
+Result<std::optional<std::string>> history_file(const std::string& path) {
+  namespace fs = std::filesystem;
+  std::error_code ignored;
+  if (path == "-" || (fs::exists(path, ignored) && !fs::is_directory(path, ignored)))
+    return std::optional<std::string>(path);
+  if (fs::exists(fs::path(path) / "history.jsonl", ignored)) return std::optional<std::string>();
+  auto found = jepsen_history_in(path);
+  if (!found) return std::optional<std::string>();
+  if (!*found) return found->error();
+  return std::optional<std::string>(**found);
+}
+
+int convert_verb(const ConvertArgs& args) {
+  auto format = format_to_write(args);
+  if (!format) return fail(format.error());
+  auto options = options_of(args.read);
+  if (!options) return fail(options.error());
+  auto file = file_to_read(args.in);
+  if (!file) return fail(file.error());
+  auto history = read_history(*file, *options);
+  if (!history) return fail(history.error());
+  for (const std::string& warning : history->warnings())
+    std::fprintf(stderr, "assay: warning: %s\n", warning.c_str());
+  if (auto written = write_history(*history, args.out, *format); !written)
+    return fail(written.error());
+  return kExitValid;
+}
+
+}  // namespace assay
