@@ -1,35 +1,17 @@
 // The originals that the shared corpus was made from (history.edn of Jepsen, logs of Porcupine),
-// read as they are: the same operations and the same verdict as of the line of the manifest. The
-// corpus is not part of the repository: ASSAY_SHARED, else ../shared beside it.
+// read as they are: the same operations and the same verdict as of the line of the manifest.
 #include <gtest/gtest.h>
 
-#include <cstdlib>
 #include <filesystem>
-#include <fstream>
 #include <iostream>
-#include <map>
-#include <sstream>
 
+#include "checkers/checker.h"
 #include "checkers/history/history_export.h"
 #include "checkers/history/history_io.h"
-#include "checkers/linearizable/linearizable.h"
+#include "checkers/testing_manifest.h"
 
 namespace assay {
 namespace {
-
-using ManifestRow = std::map<std::string, std::string>;
-
-std::string histories_folder() {
-  const char* set = std::getenv("ASSAY_SHARED");
-  return (set != nullptr ? set : std::string(ASSAY_SOURCE_DIR) + "/../shared") + "/histories/";
-}
-
-std::vector<std::string> cells_of(const std::string& line) {
-  std::vector<std::string> cells;
-  std::istringstream in(line);
-  for (std::string cell; std::getline(in, cell, '\t');) cells.push_back(cell);
-  return cells;
-}
 
 std::string original_of(const ManifestRow& row) {
   const std::string set = row.at("file").substr(0, row.at("file").find('/'));
@@ -37,17 +19,10 @@ std::string original_of(const ManifestRow& row) {
 }
 
 std::vector<ManifestRow> rows_with_originals() {
-  std::ifstream manifest(histories_folder() + "MANIFEST.tsv");
-  std::vector<ManifestRow> rows;
-  std::string line;
-  if (!std::getline(manifest, line)) return rows;
-  const std::vector<std::string> names = cells_of(line);
-  while (std::getline(manifest, line)) {
-    const std::vector<std::string> cells = cells_of(line);
-    ManifestRow row;
-    for (size_t i = 0; i < std::min(names.size(), cells.size()); ++i) row[names[i]] = cells[i];
-    if (std::filesystem::is_regular_file(original_of(row))) rows.push_back(row);
-  }
+  std::vector<ManifestRow> rows = manifest_rows();
+  std::erase_if(rows, [](const ManifestRow& row) {
+    return !std::filesystem::is_regular_file(original_of(row));
+  });
   return rows;
 }
 
@@ -67,13 +42,6 @@ std::string text_of(const History& history) {
   return text;
 }
 
-void take_conventions(const ManifestRow& row, HistoryHeader& header) {
-  header.model = row.at("model");
-  header.initial = *parse_value(row.at("initial"));
-  if (row.at("cas_fail") != "-") header.failed_cas_observes = row.at("cas_fail") == "observed";
-  if (row.at("null_read") != "-") header.null_read_is_value = row.at("null_read") == "observed";
-}
-
 TEST(Originals, GiveTheOperationsAndTheVerdictOfTheirConversions) {
   const auto rows = rows_with_originals();
   if (rows.empty()) GTEST_SKIP() << "no originals under " << histories_folder();
@@ -86,7 +54,7 @@ TEST(Originals, GiveTheOperationsAndTheVerdictOfTheirConversions) {
     ASSERT_TRUE(converted) << converted.error().message;
     EXPECT_EQ(text_of(*original), text_of(*converted));
     if (row.at("set") == "elle") continue;  // transactions
-    take_conventions(row, original->mutable_header());
+    apply_conventions(row, original->mutable_header());
     const auto verdict = check_history(*original, {"linearizable"}, Budget{});
     ASSERT_TRUE(verdict) << verdict.error().message;
     EXPECT_EQ(to_string(verdict->word()), row.at("expected")) << verdict->reason;

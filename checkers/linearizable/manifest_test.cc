@@ -1,5 +1,4 @@
-// Every history of the shared corpus that is of one of the models, against its expected verdict. The
-// corpus is not part of the repository: ASSAY_SHARED, else ../shared beside it.
+// Every history of the shared corpus that is of one of the models, against its expected verdict.
 #include <gtest/gtest.h>
 
 #include <chrono>
@@ -14,72 +13,31 @@
 #include "checkers/history/history_io.h"
 #include "checkers/linearizable/linearizable.h"
 #include "checkers/models/registry.h"
+#include "checkers/testing_manifest.h"
 
 namespace assay::linearizable {
 namespace {
 
-using Row = std::map<std::string, std::string>;
-
-std::string shared_folder() {
-  const char* set = std::getenv("ASSAY_SHARED");
-  return set != nullptr ? set : std::string(ASSAY_SOURCE_DIR) + "/../shared";
-}
-
-std::vector<std::string> split(const std::string& line) {
-  std::vector<std::string> cells;
-  std::istringstream in(line);
-  for (std::string cell; std::getline(in, cell, '\t');) cells.push_back(cell);
-  return cells;
-}
+using Row = ManifestRow;
 
 std::vector<Row> rows_of(const std::set<std::string>& models) {
-  std::ifstream manifest(shared_folder() + "/histories/MANIFEST.tsv");
-  std::vector<Row> rows;
-  std::string line;
-  if (!std::getline(manifest, line)) return rows;
-  const std::vector<std::string> names = split(line);
-  while (std::getline(manifest, line)) {
-    const std::vector<std::string> cells = split(line);
-    Row row;
-    for (size_t i = 0; i < std::min(names.size(), cells.size()); ++i) row[names[i]] = cells[i];
-    if (models.contains(row["model"]) && row["set"] != "elle") rows.push_back(row);
-  }
+  std::vector<Row> rows = manifest_rows();
+  std::erase_if(rows, [&](const Row& row) {
+    return !models.contains(row.at("model")) || row.at("set") == "elle";
+  });
   return rows;
-}
-
-// "x=0,y=0" is an object, "free" null; else JSON.
-Value initial_of(const std::string& text) {
-  if (text == "free") return Value();
-  if (auto value = parse_value(text)) return *value;
-  Value::Object members;
-  std::istringstream in(text);
-  for (std::string item; std::getline(in, item, ',');) {
-    const size_t at = item.find('=');
-    auto value = parse_value(item.substr(at + 1));
-    EXPECT_TRUE(value) << text;
-    members.emplace_back(Symbol(item.substr(0, at)), *value);
-  }
-  return Value::object(std::move(members));
-}
-
-// The manifest's columns as the options of `assay check` have them.
-void apply_conventions(const Row& row, HistoryHeader& header) {
-  header.model = row.at("model");
-  header.initial = initial_of(row.at("initial"));
-  if (row.at("cas_fail") != "-") header.failed_cas_observes = row.at("cas_fail") == "observed";
-  if (row.at("null_read") != "-") header.null_read_is_value = row.at("null_read") == "observed";
 }
 
 TEST(Manifest, EveryRegisterHistoryGetsItsVerdict) {
   const std::vector<Row> rows = rows_of({"register", "cas-register"});
-  if (rows.empty()) GTEST_SKIP() << "no MANIFEST.tsv under " << shared_folder() << "/histories";
+  if (rows.empty()) GTEST_SKIP() << "no MANIFEST.tsv under " << histories_folder();
   LinearizableOptions options;
   options.prove = true;
   size_t agreed = 0, witnesses = 0, small = 0;
   double check_s = 0;
   for (const Row& row : rows) {
     SCOPED_TRACE(row.at("file"));
-    auto history = read_history(shared_folder() + "/histories/" + row.at("file"));
+    auto history = read_history(histories_folder() + row.at("file"));
     ASSERT_TRUE(history) << history.error().message;
     apply_conventions(row, history->mutable_header());
     ASSERT_TRUE(can_judge(*history));
@@ -116,12 +74,12 @@ void judge_by_models(bool registers_too) {
     }
   }
   const std::vector<Row> rows = rows_of(names);
-  if (rows.empty()) GTEST_SKIP() << "no MANIFEST.tsv under " << shared_folder() << "/histories";
+  if (rows.empty()) GTEST_SKIP() << "no MANIFEST.tsv under " << histories_folder();
   std::map<std::string, size_t> agreed;
   double check_s = 0;
   for (const Row& row : rows) {
     SCOPED_TRACE(row.at("file"));
-    auto history = read_history(shared_folder() + "/histories/" + row.at("file"));
+    auto history = read_history(histories_folder() + row.at("file"));
     ASSERT_TRUE(history) << history.error().message;
     apply_conventions(row, history->mutable_header());
     const assay::Model& model = *find_model(row.at("model"));
