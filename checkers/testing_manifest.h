@@ -2,8 +2,6 @@
 // repository: ASSAY_SHARED, else ../shared beside it; tests skip where it is absent.
 #pragma once
 
-#include <gtest/gtest.h>
-
 #include <cstdlib>
 #include <fstream>
 #include <map>
@@ -53,7 +51,7 @@ inline Value initial_of(const std::string& text) {
   for (std::string item; std::getline(in, item, ',');) {
     const size_t at = item.find('=');
     auto value = parse_value(item.substr(at + 1));
-    EXPECT_TRUE(value) << text;
+    ASSAY_CHECK(value.ok(), "%s", text.c_str());
     members.emplace_back(Symbol(item.substr(0, at)), *value);
   }
   return Value::object(std::move(members));

@@ -2,15 +2,20 @@
 // run: on a shared machine the ratio says more than the time.
 #include <benchmark/benchmark.h>
 
+#include <atomic>
 #include <ctime>
+#include <fstream>
 #include <functional>
 #include <map>
+#include <thread>
 
 #include "checkers/history/history_io.h"
 #include "checkers/linearizable/general_search.h"
+#include "checkers/linearizable/judge.h"
 #include "checkers/linearizable/linearizable.h"
 #include "checkers/linearizable/oracles.h"
 #include "checkers/linearizable/reg_sim.h"
+#include "checkers/testing_manifest.h"
 #include "checkers/linearizable/testing_toys.h"
 #include "checkers/models/registry.h"
 
@@ -39,6 +44,29 @@ double plain_seconds(const KeyHistory& history) {
   return decided ? s : 0;
 }
 
+// What is in use at most, beyond what was in use before.
+class PeakMemory {
+ public:
+  PeakMemory() : before_(status("VmRSS:")) {
+    std::ofstream("/proc/self/clear_refs") << "5";  // the peak begins anew
+  }
+  size_t bytes() const {
+    const size_t peak = status("VmHWM:");
+    return peak > before_ ? peak - before_ : 0;
+  }
+
+ private:
+  static size_t status(const std::string& name) {
+    std::ifstream in("/proc/self/status");
+    for (std::string word; in >> word;) {
+      size_t kilobytes = 0;
+      if (word == name && in >> kilobytes) return kilobytes * 1024;
+    }
+    return 0;
+  }
+  size_t before_;
+};
+
 // Arguments: operations, slots, unknown outcomes per mille, unique values, one wrong read.
 void one_key(benchmark::State& state) {
   RegSim options{.operations = static_cast<int>(state.range(0)),
@@ -64,17 +92,73 @@ void one_key(benchmark::State& state) {
 }
 BENCHMARK(one_key)
     ->ArgNames({"ops", "c", "info", "unique", "bad"})
-    ->ArgsProduct({{1000}, {5, 10, 20}, {0, 10}, {0, 1}, {0, 1}})
+    ->ArgsProduct({{1000}, {5, 10, 20, 30, 50}, {0}, {0}, {0, 1}})
+    ->ArgsProduct({{1000}, {5, 10, 20}, {10}, {0}, {0, 1}})
     ->ArgsProduct({{10'000}, {5, 10}, {0, 10}, {0}, {0, 1}})
     ->Args({3000, 5, 50, 0, 0})
-    ->Args({1000, 30, 0, 0, 0})
-    ->Args({1000, 30, 0, 0, 1})
-    ->Args({1000, 50, 0, 0, 0})
-    ->Args({1000, 50, 0, 0, 1})
     ->Args({100'000, 10, 0, 0, 0})
     ->Args({100'000, 10, 0, 0, 1})
-    ->Args({1'000'000, 10, 0, 0, 0})
+    ->ArgsProduct({{1'000'000}, {5, 10, 30}, {0}, {0}, {0}})
     ->Unit(benchmark::kMillisecond);
+
+// The same from KeyHistory to verdict, the way of unique values included. Arguments: operations,
+// slots, unknown outcomes per mille, whether failed cas observe, one wrong read.
+void unique_key(benchmark::State& state) {
+  RegSim options{.operations = static_cast<int>(state.range(0)),
+                 .slots = static_cast<int>(state.range(1)),
+                 .unique = true};
+  options.info_per_mille = static_cast<int>(state.range(2));
+  options.bad = state.range(4) != 0;
+  KeyHistory history = reg_sim(options);
+  history.conventions.failed_cas_observes = state.range(3) != 0;
+  double total = 0;
+  size_t peak = 0;
+  for (auto _ : state) {
+    const PeakMemory memory;
+    total += seconds_of([&] {
+      const KeyResult result = judge_key(history, {});
+      if (result.found.outcome != (options.bad ? Outcome::kInvalid : Outcome::kValid))
+        state.SkipWithError("wrong verdict");
+    });
+    peak = std::max(peak, memory.bytes());
+  }
+  const double each = total / static_cast<double>(state.iterations());
+  state.counters["ns_per_op"] = each * 1e9 / options.operations;
+  state.counters["bytes_per_op"] = static_cast<double>(peak) / options.operations;
+  state.counters["plain_over_ours"] = options.operations > 2000 ? 0 : plain_seconds(history) / each;
+}
+BENCHMARK(unique_key)
+    ->ArgNames({"ops", "c", "info", "failed_cas", "bad"})
+    ->ArgsProduct({{1000}, {5, 10, 50}, {0}, {0, 1}, {0, 1}})
+    ->ArgsProduct({{10'000, 100'000, 1'000'000}, {5, 30}, {0}, {0, 1}, {0}})
+    ->ArgsProduct({{10'000'000}, {5, 30, 100}, {0}, {0}, {0, 1}})
+    ->ArgsProduct({{10'000'000}, {5, 30}, {0}, {1}, {0}})
+    ->Unit(benchmark::kMillisecond);
+
+// The etcd logs of the shared corpus, one after another: the sum of the checks.
+void etcd_logs(benchmark::State& state) {
+  std::vector<KeyHistory> keys;
+  for (const ManifestRow& row : manifest_rows()) {
+    if (row.at("set") != "porcupine" || row.at("model") != "cas-register") continue;
+    auto history = read_history(histories_folder() + row.at("file"));
+    if (!history) continue;
+    apply_conventions(row, history->mutable_header());
+    for (const KeyGroup& group : group_by_key(*history)) keys.push_back(key_history(*history, group));
+  }
+  if (keys.empty()) return state.SkipWithError("the corpus is not here");
+  double total = 0;
+  for (auto _ : state) {
+    total += seconds_of([&] {
+      for (const KeyHistory& key : keys) benchmark::DoNotOptimize(judge_key(key, {}).found.outcome);
+    });
+  }
+  const double each = total / static_cast<double>(state.iterations());
+  state.counters["logs"] = static_cast<double>(keys.size());
+  double plain = 0;
+  for (const KeyHistory& key : keys) plain += plain_seconds(key);
+  state.counters["plain_over_ours"] = plain / each;
+}
+BENCHMARK(etcd_logs)->Unit(benchmark::kMicrosecond);
 
 // Clients of one key of a kv store, each appending texts of its own and reading all of it, as the
 // tests of many a Raft course have them; a put now and then, so that the value does not grow without
@@ -123,7 +207,7 @@ BENCHMARK(any_model)
 
 // A whole history of many keys through the checker: grouping, preparing, searching, measuring its
 // sensitivity. Arguments: keys, operations per key, one wrong read on one key.
-History many_keys(int keys, int operations, bool bad) {
+History many_keys(int keys, int operations, int info_per_mille, bool bad) {
   HistoryBuilder builder;
   HistoryHeader header;
   header.initial = Value(0);
@@ -132,7 +216,7 @@ History many_keys(int keys, int operations, bool bad) {
       {Call::kRead, f::read}, {Call::kWrite, f::write}, {Call::kCas, f::cas}};
   int64_t process = 0;
   for (int k = 0; k < keys; ++k) {
-    RegSim options{.operations = operations, .slots = 10, .info_per_mille = 10};
+    RegSim options{.operations = operations, .slots = 10, .info_per_mille = info_per_mille};
     options.bad = bad && k == keys / 2;
     options.seed = static_cast<uint64_t>(k) + 1;
     const KeyHistory key = reg_sim(options);
@@ -157,10 +241,33 @@ History many_keys(int keys, int operations, bool bad) {
   return builder.build();
 }
 
+// The keys of a history, judged by two threads.
+void many_keys_judged(benchmark::State& state) {
+  const History history =
+      many_keys(static_cast<int>(state.range(0)), static_cast<int>(state.range(1)), 0, false);
+  const std::vector<KeyGroup> groups = group_by_key(history);
+  for (auto _ : state) {
+    std::atomic<size_t> next{0}, valid{0};
+    auto work = [&] {
+      for (size_t i = next++; i < groups.size(); i = next++)
+        valid += judge_key(history, groups[i], {}).found.outcome == Outcome::kValid;
+    };
+    std::thread other(work);
+    work();
+    other.join();
+    if (valid != groups.size()) state.SkipWithError("wrong verdict");
+  }
+}
+BENCHMARK(many_keys_judged)
+    ->ArgNames({"keys", "ops"})
+    ->Args({100, 1000})
+    ->Unit(benchmark::kMillisecond)
+    ->UseRealTime();
+
 void whole_history(benchmark::State& state) {
   const bool bad = state.range(2) != 0;
   const History history =
-      many_keys(static_cast<int>(state.range(0)), static_cast<int>(state.range(1)), bad);
+      many_keys(static_cast<int>(state.range(0)), static_cast<int>(state.range(1)), 10, bad);
   Budget budget;
   budget.jobs = 2;
   for (auto _ : state) {

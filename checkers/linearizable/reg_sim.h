@@ -23,52 +23,42 @@ struct RegSim {
 
 namespace reg_sim_detail {
 
+inline constexpr int64_t kRare = 5;  // written once, at 80 % of a bad history of five values
+
 // Gives a read from 90 % on a value that cannot have been current: some operation saw another one
-// after every operation that makes it had returned, and before the read was invoked. Where no
-// value of the history will do, one that was written long before, once.
-inline void spoil_read(KeyHistory& history) {
+// after every operation that makes it had returned, and before the read was invoked.
+inline bool spoil_read_with(KeyHistory& history, int64_t value) {
   auto& ops = history.ops;
-  const size_t from = ops.size() * 9 / 10;
-  auto produced = [](const KeyOp& op) { return op.f == Call::kCas ? op.next : op.value; };
-  for (size_t r = from; r < ops.size(); ++r) {
+  for (size_t r = ops.size() * 9 / 10; r < ops.size(); ++r) {
     if (ops[r].f != Call::kRead || ops[r].type != OpType::kOk) continue;
-    for (int64_t v = 0; v < 5; ++v) {
-      Position last = 0;  // return of the last operation that makes v
-      for (const KeyOp& op : ops) {
-        if (op.f == Call::kRead || op.type == OpType::kFail || produced(op) != number(v)) continue;
-        if (op.call < ops[r].ret) last = std::max(last, op.type == OpType::kInfo ? kOpen : op.ret);
-      }
-      for (const KeyOp& op : ops) {
-        const Scalar seen = op.f == Call::kCas ? op.next : op.value;
-        if (op.type == OpType::kOk && op.call > last && op.ret < ops[r].call && seen != number(v)) {
-          ops[r].value = number(v);
-          return;
-        }
-      }
+    Position last = 0;  // return of the last operation that makes it
+    for (const KeyOp& op : ops) {
+      if (!op.may_produce() || op.produced() != number(value) || op.call > ops[r].ret) continue;
+      last = std::max(last, op.type == OpType::kInfo ? kOpen : op.ret);
+    }
+    for (const KeyOp& op : ops) {
+      const Scalar seen = op.f == Call::kCas ? op.next : op.value;
+      if (op.type != OpType::kOk || op.call < last || op.ret > ops[r].call) continue;
+      if (last == 0 || seen == number(value)) continue;
+      ops[r].value = number(value);
+      return true;
     }
   }
-  // The first write becomes one of a value of its own, and so do the reads that saw it: none, if
-  // it is hidden. Simplest: a write before everything.
-  KeyOp early{.f = Call::kWrite, .type = OpType::kOk, .call = 0, .ret = 1, .value = number(1000)};
-  early.id = static_cast<uint32_t>(ops.size());
-  for (KeyOp& op : ops) {
-    op.call += 2;
-    if (op.ret != kOpen) op.ret += 2;
+  return false;
+}
+inline void spoil_read(KeyHistory& history, bool unique) {
+  if (unique) {
+    // What was written long before, once.
+    for (size_t i = history.ops.size() / 2; i < history.ops.size(); ++i) {
+      const KeyOp& op = history.ops[i];
+      if (op.f == Call::kWrite && op.type == OpType::kOk &&
+          spoil_read_with(history, op.value.bits))
+        return;
+    }
   }
-  // Then the state is set back to what it was.
-  KeyOp back{.f = Call::kWrite, .type = OpType::kOk, .call = 2, .ret = 3};
-  back.id = early.id + 1;
-  back.value = history.conventions.initial;
-  for (KeyOp& op : ops) {
-    op.call += 2;
-    if (op.ret != kOpen) op.ret += 2;
+  for (int64_t value = 0; value <= kRare; ++value) {
+    if (spoil_read_with(history, value)) return;
   }
-  for (size_t r = from; r < ops.size(); ++r) {
-    if (ops[r].f != Call::kRead || ops[r].type != OpType::kOk) continue;
-    ops[r].value = number(1000);
-    break;
-  }
-  ops.insert(ops.begin(), {early, back});
 }
 
 }  // namespace reg_sim_detail
@@ -94,7 +84,10 @@ inline KeyHistory reg_sim(const RegSim& options) {
     op.id = static_cast<uint32_t>(history.ops.size());
     op.call = position++;
     op.f = static_cast<Call>(rng.below(3));
-    if (op.f == Call::kWrite) op.value = new_value();
+    const bool rare =
+        options.bad && !options.unique && history.ops.size() == static_cast<size_t>(options.operations) * 8 / 10;
+    if (rare) op.f = Call::kWrite;
+    if (op.f == Call::kWrite) op.value = rare ? number(reg_sim_detail::kRare) : new_value();
     if (op.f == Call::kCas) {
       op.value = options.unique ? state : number(static_cast<int64_t>(rng.below(5)));
       op.next = new_value();
@@ -140,7 +133,7 @@ inline KeyHistory reg_sim(const RegSim& options) {
     slot.stage = Stage::kIdle;
     --busy;
   }
-  if (options.bad) reg_sim_detail::spoil_read(history);
+  if (options.bad) reg_sim_detail::spoil_read(history, options.unique);
   return history;
 }
 
