@@ -49,7 +49,7 @@ class Interner {
 
  private:
   // The table of small numbers has room for so many, and grows with the values met.
-  static constexpr uint64_t kRoomPerValue = 4, kRoom = 1024;
+  static constexpr uint64_t kRoomPerValue = 4, kRoom = 64;
 
   struct Hashed {
     Scalar scalar;

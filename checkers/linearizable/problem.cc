@@ -122,20 +122,22 @@ class Returns {
   template <typename Fn>
   void until(Position end, const Fn& fn) {
     const size_t stop = end < first_ ? 0 : std::min(at_.size(), size_t{end} - first_);
-    for (;;) {
-      while (next_ < stop && at_[next_] == kNoEvent) ++next_;
-      const bool listed = next_listed_ < listed_.size() && listed_[next_listed_].first < end;
-      if (listed && (next_ >= stop || listed_[next_listed_].first - first_ < next_)) {
-        fn(listed_[next_listed_++].second);
-      } else if (next_ < stop) {
-        fn(at_[next_++]);
-      } else {
-        return;
-      }
+    while (next_listed_ < listed_.size() && listed_[next_listed_].first < end) {
+      const auto [position, op] = listed_[next_listed_++];
+      table_until(std::min(stop, size_t{position} - first_), fn);
+      fn(op);
     }
+    table_until(stop, fn);
   }
 
  private:
+  template <typename Fn>
+  void table_until(size_t stop, const Fn& fn) {
+    for (; next_ < stop; ++next_) {
+      if (at_[next_] != kNoEvent) fn(at_[next_]);
+    }
+  }
+
   Position first_ = 0;
   std::vector<uint32_t> at_;
   std::vector<std::pair<Position, uint32_t>> listed_;
