@@ -80,7 +80,7 @@ JudgeOptions options_of(Bytes& bytes) {
   options.search.over_approximation = (how & 128) != 0;
   Reductions& r = options.search.reductions;
   r = {.lazy_writes = (off & 1) == 0, .productive = (off & 2) == 0, .unwanted = (off & 4) == 0,
-       .symmetry = (off & 8) == 0, .dominance = (off & 16) == 0, .unproduced = (off & 32) == 0,
+       .symmetry = (off & 8) == 0, .dominance = (off & 16) == 0, .contradiction = (off & 32) == 0,
        .dead_values = (off & 64) == 0};
   if (off & 128) options.search.pending_min = 100;
   return options;

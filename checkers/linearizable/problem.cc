@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <unordered_map>
+#include <utility>
 
 namespace assay::linearizable {
 namespace {
@@ -221,19 +222,58 @@ void Problem::finish() {
   }
 }
 
-uint32_t first_unproduced(const Problem& problem) {
-  // The first call of a producer of each value, as an event.
-  std::vector<uint32_t> produced(problem.values, kNoEvent);
-  produced[problem.initial] = 0;
-  for (const ProblemOp& op : problem.ops) {
-    if (op.produces()) produced[op.to] = std::min(produced[op.to], op.call);
+namespace {
+
+// Of what has returned, the operations invoked last that found or made a value: of one value, and
+// of another.
+class LatestSeen {
+ public:
+  void add(ValueId value, int64_t call) {
+    if (value == value_[0]) {
+      call_[0] = std::max(call_[0], call);
+    } else if (call > call_[0]) {
+      value_[1] = std::exchange(value_[0], value);
+      call_[1] = std::exchange(call_[0], call);
+    } else if (call > call_[1]) {
+      value_[1] = value;
+      call_[1] = call;
+    }
   }
-  uint32_t first = kNoEvent;
-  for (const ProblemOp& op : problem.ops) {
-    if (op.optional || op.kind == Kind::kWrite || op.kind == Kind::kMismatch) continue;
-    if (produced[op.from] > op.ret) first = std::min(first, op.ret);
+  int64_t of_another(ValueId value) const { return call_[value == value_[0] ? 1 : 0]; }
+
+ private:
+  ValueId value_[2] = {Interner::kNone, Interner::kNone};
+  int64_t call_[2] = {-1, -1};
+};
+
+}  // namespace
+
+uint32_t first_contradiction(const Problem& problem) {
+  constexpr int64_t kNever = -2, kOpenEnd = INT64_MAX;
+  // By value: by when whoever has begun to make it so far is certainly done.
+  std::vector<int64_t> made(problem.values, kNever);
+  if (problem.any_state) {
+    for (ValueId v : problem.start_states) made[v] = problem.start;
+  } else {
+    made[problem.initial] = -1;
   }
-  return first;
+  std::vector<int64_t> before(problem.ops.size(), -1);  // what another value was last seen by
+  LatestSeen seen;
+  for (uint32_t event : problem.events) {
+    const ProblemOp& op = problem.ops[event / 2];
+    if (op.kind == Kind::kMismatch) continue;
+    if ((event & 1) == 0) {
+      if (op.produces())
+        made[op.to] = std::max(made[op.to], op.optional ? kOpenEnd : int64_t{op.ret});
+      if (op.kind != Kind::kWrite) before[event / 2] = seen.of_another(op.from);
+      continue;
+    }
+    // What was under way at an unknown start may have happened before it.
+    const bool observes = op.kind != Kind::kWrite && (!problem.any_state || op.call >= problem.start);
+    if (observes && (made[op.from] == kNever || made[op.from] < before[event / 2])) return op.ret;
+    seen.add(op.produces() ? op.to : op.from, op.call);
+  }
+  return kNoEvent;
 }
 
 }  // namespace assay::linearizable

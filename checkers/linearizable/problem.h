@@ -97,8 +97,10 @@ struct PrepareOptions {
 
 Problem prepare(const KeyHistory& history, const PrepareOptions& options = {});
 
-// The event at which a value is first returned that nobody had begun to write, and it was not
-// initial; kNoEvent when there is none. Proves a problem invalid without a search.
-uint32_t first_unproduced(const Problem& problem);
+// The first return of an operation that found a value which it cannot have: nobody had begun to
+// make it, or whoever made it had returned before another operation began that found or made a
+// different one, and that had returned before. kNoEvent when there is none. Proves a problem
+// impossible in one pass: most stale reads are found so.
+uint32_t first_contradiction(const Problem& problem);
 
 }  // namespace assay::linearizable

@@ -56,9 +56,7 @@ inline void spoil_read(KeyHistory& history, bool unique) {
         return;
     }
   }
-  for (int64_t value = 0; value <= kRare; ++value) {
-    if (spoil_read_with(history, value)) return;
-  }
+  spoil_read_with(history, kRare);
 }
 
 }  // namespace reg_sim_detail

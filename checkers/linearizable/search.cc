@@ -76,10 +76,6 @@ class Sweep {
   SearchResult run_along(const std::vector<Placement>& guide);
 
   SearchResult run() {
-    if (!problem_.any_state && reductions_.unproduced) {
-      const uint32_t event = first_unproduced(problem_);
-      if (event != kNoEvent) return result(Outcome::kInvalid, Stage::kUnproduced, event);
-    }
     begin();
     return options_.beam == 0 ? run_full() : run_ladder();
   }
@@ -932,6 +928,10 @@ class Sweep {
       if (step == Step::kSurvived) return result(Outcome::kValid, stage, event_);
       if (step == Step::kOutOfBudget) return unknown();
       if (!truncated_) return result(Outcome::kInvalid, stage, event_);
+      if (counters_.restarts == 0 && reductions_.contradiction) {
+        const uint32_t event = first_contradiction(problem_);
+        if (event != kNoEvent) return result(Outcome::kInvalid, Stage::kContradiction, event);
+      }
       furthest_ = std::max(furthest_, event_);
       if (level_ >= std::min(options_.rungs, kFullLevel - 1)) return run_full();
       set_level(level_ + 1);
@@ -1289,8 +1289,8 @@ std::string_view to_string(Stage stage) {
       return "unique values, an order for failed CAS";
     case Stage::kUniqueRepair:
       return "unique values, an order mended for failed CAS";
-    case Stage::kUnproduced:
-      return "a value nobody wrote";
+    case Stage::kContradiction:
+      return "a value that cannot have been there";
     case Stage::kBeam:
       return "beam";
     case Stage::kLadder:

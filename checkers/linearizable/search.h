@@ -28,7 +28,7 @@ struct Reductions {
   bool unwanted = true;     // an overwritten write that nobody can want returns without bursts
   bool symmetry = true;     // of equal operations, use the one that returns first
   bool dominance = true;    // drop configurations that are no better than another
-  bool unproduced = true;   // first look for values that nobody wrote
+  bool contradiction = true;  // where a beam dies, look for two operations that are proof enough
   bool dead_values = true;  // leave no value that is needed later and cannot come back
 };
 
@@ -51,7 +51,7 @@ enum class Stage : uint8_t {
   kUnique,       // values are unique: no search
   kUniqueOrder,  // … and the failed cas fit one of two orders tried
   kUniqueRepair,  // … or one that was mended where they did not
-  kUnproduced,   // a value that nobody wrote
+  kContradiction,  // an operation found a value that it cannot have
   kBeam,
   kLadder,
   kOverApproximation,

@@ -61,8 +61,8 @@ std::string to_text(const SearchOptions& o) {
   std::ostringstream out;
   out << "beam " << o.beam << " rungs " << o.rungs << " over " << o.over_approximation << " lazy "
       << r.lazy_writes << " productive " << r.productive << " unwanted " << r.unwanted
-      << " symmetry " << r.symmetry << " dominance " << r.dominance << " unproduced "
-      << r.unproduced << " dead " << r.dead_values << " pending_min " << o.pending_min;
+      << " symmetry " << r.symmetry << " dominance " << r.dominance << " contradiction "
+      << r.contradiction << " dead " << r.dead_values << " pending_min " << o.pending_min;
   return out.str();
 }
 
@@ -111,7 +111,7 @@ TEST(Search, AgreesWithBruteForceOnSmallHistories) {
     options.rungs = static_cast<int>(rng.below(6));
     options.over_approximation = rng.chance(3, 4);
     options.reductions = draw_reductions(rng);
-    options.reductions.unproduced = rng.chance(1, 2);
+    options.reductions.contradiction = rng.chance(1, 2);
     constexpr uint32_t kWidths[] = {0, 0, 0, 0, 0, 100, 200, 300};
     options.pending_min = kWidths[rng.below(8)];
     options.want_order = true;
@@ -141,7 +141,7 @@ TEST(Search, AgreesWithBruteForceOnSmallHistories) {
                          c.unwanted, c.beam_cuts, c.lean_retries, c.restarts}) {
     EXPECT_GT(count, 100u);
   }
-  for (const char* stage : {"a value nobody wrote invalid", "beam valid", "beam invalid",
+  for (const char* stage : {"a value that cannot have been there invalid", "beam valid", "beam invalid",
                             "ladder valid", "ladder invalid", "over-approximation invalid",
                             "full search valid", "full search invalid"}) {
     EXPECT_GT(record.stages[stage], 100u) << stage;
@@ -455,7 +455,7 @@ TEST(Search, CountsOfOneClassBeyondALaneCutRatherThanLie) {
 }
 
 TEST(Search, ABudgetGivesUnknownWithTheEventReached) {
-  const Problem problem = prepare(reg_sim({.operations = 2000, .slots = 20, .bad = true}));
+  const Problem problem = prepare(reg_sim({.operations = 2000, .slots = 20}));
   SearchOptions options;
   options.work_max = 10'000;
   const SearchResult result = search(problem, options);

@@ -9,6 +9,7 @@ namespace {
 
 constexpr size_t kWitnessMax = 6;  // operations shown, unless more cannot be weakened
 constexpr size_t kLinesMax = 12;   // operations told one by one
+constexpr size_t kActorsMax = 50;
 constexpr Nanos kRecently = seconds(2);
 
 std::string exact_point(Nanos t) {
@@ -104,7 +105,9 @@ class Teller {
   Teller(const History& history, const KeyHistory& key, const Problem& problem, const Core& core,
          const Surroundings& surroundings)
       : history_(history), key_(key), problem_(problem), core_(core), around_(surroundings) {
-    for (uint32_t i : core.ops) actors_.push_back(actor(i));
+    // More are there only where the budget ended before the core was small.
+    untold_ = core.ops.size() - std::min(core.ops.size(), kActorsMax);
+    for (size_t i = untold_; i < core.ops.size(); ++i) actors_.push_back(actor(core.ops[i]));
   }
 
   Story tell() {
@@ -127,8 +130,9 @@ class Teller {
     auto& lines = story.witness.lines;
     lines.push_back(headline_);
     size_t skipped = shown.size() > kLinesMax ? shown.size() - kLinesMax : 0;
-    if (skipped > 0) {
-      lines.push_back(count(skipped, "operation") + " before these cannot be left out either");
+    if (skipped + untold_ > 0) {
+      lines.push_back(count(skipped + untold_, "operation") + " before these " +
+                      (core_.minimal ? "cannot be left out either" : "may be needed too"));
     }
     for (uint32_t i : shown) {
       story.witness.operations.push_back(key_.ops[i].id);
@@ -501,6 +505,7 @@ class Teller {
   const KeyHistory& key_;
   const Problem& problem_;
   const Core& core_;
+  size_t untold_ = 0;  // operations of the core
   const Surroundings& around_;
   std::vector<Actor> actors_;
   std::optional<Actor> subject_;

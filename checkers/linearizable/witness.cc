@@ -155,6 +155,7 @@ class Shrinker {
   bool is_impossible(const Problem& problem, uint64_t work_max) {
     if (work_left_ == 0 || (limits_.exhausted && limits_.exhausted())) out_of_budget_ = true;
     if (out_of_budget_) return false;
+    if (first_contradiction(problem) != kNoEvent) return true;
     SearchOptions options;
     options.work_max = std::min(work_left_, work_max);
     options.exhausted = limits_.exhausted;
