@@ -69,9 +69,9 @@ class Checker {
   // check() may count on it.
   virtual Result<void> accepts(const History&) const { return {}; }
   virtual Verdict check(const History& history, const Budget& budget) const = 0;
-  // Is this prefix of a history proven invalid, so that whatever comes after it changes nothing? For
-  // those who follow a run: no witness, nothing for people. Of each key it holds every line so far,
-  // or none. False also means: not known, not within the budget, this checker does not tell.
+  // Is this prefix of a history proven invalid, so that whatever comes after it changes nothing?
+  // For those who follow a run: no witness, nothing for people. Of each key it holds every line so
+  // far, or none. False also means: not known, not within the budget, this checker does not tell.
   virtual bool refutes(const History& /*prefix*/, const Budget&) const { return false; }
 };
 

@@ -130,9 +130,9 @@ TEST(Refutes, WhetherAKeyIsGoneIsNotJudgedOfAPrefix) {
 TEST(Refutes, NothingOnceItsTimeIsUp) {
   Budget none;
   none.exhausted = [] { return true; };
-  const History history = history_of(
-      "0 invoke write k 1\n0 ok write k 1\n0 invoke read k\n0 ok read k null\n",
-      R"({"model":"register","checkers":["linearizable"]})");
+  const History history =
+      history_of("0 invoke write k 1\n0 ok write k 1\n0 invoke read k\n0 ok read k null\n",
+                 R"({"model":"register","checkers":["linearizable"]})");
   EXPECT_EQ(refuting_checker(history, none), nullptr);
   EXPECT_EQ(refuting_checker(history, Budget{}), &linearizable_checker());
 }

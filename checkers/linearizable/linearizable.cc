@@ -544,8 +544,8 @@ class Linearizable : public Checker {
     }
     return check_linearizable(history, budget);
   }
-  // What has not returned may have happened, by the building of a History; so what no order explains
-  // now, none will. But what is to come might change what a guess of the model came to.
+  // What has not returned may have happened, by the building of a History; so what no order
+  // explains now, none will. But what is to come might change a guess of the model.
   bool refutes(const History& prefix, const Budget& budget) const override {
     if (prefix.header().model.empty()) return false;
     const auto general = general_model_of(prefix);

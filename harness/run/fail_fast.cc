@@ -44,7 +44,8 @@ struct FailFast::Shared {
       : loop(to),
         proven(std::move(tell)),
         options(given),
-        follower(std::move(header), thread_time, [this] { return ended.load(); }, given.follower) {}
+        follower(
+            std::move(header), thread_time, [this] { return ended.load(); }, given.follower) {}
 
   void follow() {
     Nanos rest = options.period;
@@ -64,7 +65,8 @@ struct FailFast::Shared {
   // False: it is over.
   bool wait(Nanos rest) {
     std::unique_lock lock(mutex);
-    return !wake.wait_for(lock, std::chrono::nanoseconds(rest.count), [this] { return ended.load(); });
+    return !wake.wait_for(lock, std::chrono::nanoseconds(rest.count),
+                          [this] { return ended.load(); });
   }
 
   void take_queue() {

@@ -23,7 +23,8 @@ struct FailFastOptions {
 
 class FailFast {
  public:
-  // proven is called on the loop, once at most. The loop must outlive it, and whatever proven needs.
+  // proven is called on the loop, once at most. The loop must outlive it, and whatever proven
+  // needs.
   FailFast(HistoryHeader header, Loop& loop, std::function<void(Proof)> proven,
            const FailFastOptions& options = {});
   ~FailFast();  // waits for the thread

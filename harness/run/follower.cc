@@ -42,7 +42,8 @@ void Follower::leave_out(Symbol key) {
 void Follower::forget_idle() {
   std::vector<std::pair<Nanos, Symbol>> keys;
   for (const auto& [key, kept] : keys_) keys.emplace_back(kept.lines.back().time, key);
-  std::sort(keys.begin(), keys.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
+  std::sort(keys.begin(), keys.end(),
+            [](const auto& a, const auto& b) { return a.first < b.first; });
   for (const auto& [last, key] : keys) {
     if (now_ - last < options_.idle_max && lines_ <= options_.lines_max) return;
     leave_out(key);

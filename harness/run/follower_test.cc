@@ -18,9 +18,7 @@ HistoryHeader header(const char* json = kHeader) { return history_of("", json).h
 Nanos no_time() { return {}; }
 bool go_on() { return false; }
 
-Follower follower(FollowerOptions options = {}) {
-  return {header(), no_time, go_on, options};
-}
+Follower follower(FollowerOptions options = {}) { return {header(), no_time, go_on, options}; }
 
 // Looks after every line.
 std::optional<Proof> follow(Follower& follower, const std::vector<Op>& lines) {
@@ -52,8 +50,9 @@ TEST(Follower, ConvictsAtTheCompletionThatIsStaleAndNotBefore) {
 
 TEST(Follower, NamesTheCompletionWhenItLooksOnlyLater) {
   Follower one = follower();
-  for (const Op& line : ops_of(std::string(kStaleRead) +
-                               "1 invoke write k 3\n1 ok write k 3\n1 invoke read k\n1 ok read k 3\n"))
+  for (const Op& line :
+       ops_of(std::string(kStaleRead) +
+              "1 invoke write k 3\n1 ok write k 3\n1 invoke read k\n1 ok read k 3\n"))
     one.take(line);
   const auto proof = one.look();
   ASSERT_TRUE(proof);
@@ -122,7 +121,8 @@ TEST(Follower, AKeyThatTakesTooLongIsLeftOut) {
 
 TEST(Follower, WhereSomeOperationsNameNoKeyItSaysNothing) {
   Follower one = follower();
-  EXPECT_FALSE(follow(one, ops_of("0 invoke write 1\n0 ok write 1\n0 invoke read k\n0 ok read k 1\n")));
+  EXPECT_FALSE(
+      follow(one, ops_of("0 invoke write 1\n0 ok write 1\n0 invoke read k\n0 ok read k 1\n")));
 }
 
 // --- Against the checks, on runs in virtual time
@@ -194,7 +194,9 @@ class FailFastTest : public testing::Test {
  protected:
   RealLoop loop_;
   std::vector<Proof> proofs_;
-  FailFast fail_fast_{header(), loop_, [this](Proof proof) { proofs_.push_back(std::move(proof)); },
+  FailFast fail_fast_{header(),
+                      loop_,
+                      [this](Proof proof) { proofs_.push_back(std::move(proof)); },
                       {.period = milliseconds(1)}};
 };
 
@@ -216,7 +218,9 @@ TEST_F(FailFastTest, AfterItsEndItTellsNothing) {
 TEST(FailFast, WhatItsQueueCannotHoldIsLeftOutByWholeKeys) {
   RealLoop loop;
   bool proven = false;
-  FailFast small{header(), loop, [&](const Proof&) { proven = true; },
+  FailFast small{header(),
+                 loop,
+                 [&](const Proof&) { proven = true; },
                  {.period = milliseconds(20), .queue_max = 1}};
   // Where the read were judged without the write, it would be out of thin air.
   for (const Op& line : ops_of("0 invoke write k 1\n0 ok write k 1\n")) small.take(line);

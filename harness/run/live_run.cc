@@ -169,8 +169,9 @@ class LiveRun::Impl {
     if (ending_ || !loading_) return;  // it has ended already
     recorded_.proof = proof;
     observer_->note_proof(proof);
-    console_.note("fail-fast: the anomaly" + (proof.key.empty() ? "" : " on " + std::string(proof.key.text())) +
-                  " at " + format_point(proof.time) + " is proven (" + proof.checker +
+    const std::string key(proof.key.text());
+    console_.note("fail-fast: the anomaly" + (key.empty() ? "" : " on " + key) + " at " +
+                  format_point(proof.time) + " is proven (" + proof.checker +
                   "): the load ends at " + format_point(loop_.now()));
     runner_->ask_again();
   }
