@@ -16,6 +16,10 @@ Result<void> can_judge(const History& history, const Model& model);
 // budget.jobs threads, the largest first.
 Verdict check_model(const History& history, const Model& model, const Budget& budget);
 
+// Whether one of its parts is found to be impossible (Checker::refutes). can_judge() must have
+// accepted the history.
+bool model_refutes(const History& prefix, const Model& model, const Budget& budget);
+
 // The model that the header names, or that the operations can only belong to; nullptr for those of
 // registers, which have a check of their own, and where no model has them.
 Result<const Model*> general_model_of(const History& history);

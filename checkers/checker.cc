@@ -133,4 +133,14 @@ Result<Verdict> check_history(const History& history, const std::vector<std::str
   return run;
 }
 
+const Checker* refuting_checker(const History& prefix, const Budget& budget) {
+  for (const std::string& name : prefix.header().checkers) {
+    const Checker* checker = find_checker(name);
+    if (checker != nullptr && checker->applies(prefix) && checker->accepts(prefix) &&
+        checker->refutes(prefix, budget))
+      return checker;
+  }
+  return nullptr;
+}
+
 }  // namespace assay

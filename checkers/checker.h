@@ -69,6 +69,10 @@ class Checker {
   // check() may count on it.
   virtual Result<void> accepts(const History&) const { return {}; }
   virtual Verdict check(const History& history, const Budget& budget) const = 0;
+  // Is this prefix of a history proven invalid, so that whatever comes after it changes nothing?
+  // For those who follow a run: no witness, nothing for people. Of each key it holds every line so
+  // far, or none. False also means: not known, not within the budget, this checker does not tell.
+  virtual bool refutes(const History& /*prefix*/, const Budget&) const { return false; }
 };
 
 // The checkers by name, in the order in which they run and are shown (checkers/registry.cc).
@@ -80,5 +84,9 @@ const Checker* find_checker(std::string_view name);  // nullptr when there is no
 // that one of them does not accept, are input errors.
 Result<Verdict> check_history(const History& history, const std::vector<std::string>& checkers,
                               const Budget& budget);
+
+// The first of the checkers of the header that refutes the prefix, as far as they apply and accept
+// it; nullptr when none does.
+const Checker* refuting_checker(const History& prefix, const Budget& budget);
 
 }  // namespace assay

@@ -70,7 +70,11 @@ class Audit {
       verdict_.reason = "every counter is at or above its threshold";
     } else {
       verdict_.safety = Safety::kVacuous;
-      verdict_.reason = "the run did not exercise what it claims: " + listed(missing_);
+      verdict_.reason = "the run did not exercise what it claims" +
+                        std::string(failed_fast(history_)
+                                        ? ", as it ended at the first anomaly (--fail-fast): "
+                                        : ": ") +
+                        listed(missing_);
     }
     return std::move(verdict_);
   }
@@ -87,7 +91,8 @@ class Audit {
   void miss(const std::string& what, const std::string& remedy) {
     missing_.push_back(what);
     verdict_.facts.emplace_back(fact::kMissing, what);
-    const std::pair<std::string, std::string> fact(fact::kRemedy, remedy);
+    const std::pair<std::string, std::string> fact(
+        fact::kRemedy, failed_fast(history_) ? "without `--fail-fast`" : remedy);
     auto& facts = verdict_.facts;
     if (std::find(facts.begin(), facts.end(), fact) == facts.end()) facts.push_back(fact);
   }

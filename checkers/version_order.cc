@@ -102,9 +102,10 @@ struct Found {
 
 class Key {
  public:
-  Key(const History& history, bool reads, const std::vector<uint32_t>& ids) : history_(history) {
+  Key(const History& history, bool reads, const std::vector<uint32_t>& ids, bool absence = true)
+      : history_(history) {
     for (uint32_t id : ids) add(history[id], reads);
-    if (!one_scale_) std::erase_if(placed_, [](const Placed& p) { return p.absent; });
+    if (!one_scale_ || !absence) std::erase_if(placed_, [](const Placed& p) { return p.absent; });
     std::sort(placed_.begin(), placed_.end(),
               [](const Placed& a, const Placed& b) { return a.before(b); });
   }
@@ -301,6 +302,15 @@ class VersionOrder : public Checker {
                          std::string(f.text()));
     }
     return {};
+  }
+  // Without absence: whether the revisions of a key and of the store can be compared may still show.
+  bool refutes(const History& prefix, const Budget& budget) const override {
+    const bool reads = read_claim(prefix.header()) == "linearizable";
+    for (const auto& [name, ids] : by_key(prefix)) {
+      if (budget.exhausted()) return false;
+      if (Key(prefix, reads, ids, false).judge()) return true;
+    }
+    return false;
   }
   Verdict check(const History& history, const Budget& budget) const override {
     Verdict verdict{.name = "version-order"};

@@ -30,6 +30,15 @@ Judged judge(const RunFolder& folder, const Recorded& recorded,
   }
   judged.checked = std::move(*checked);
   judged.verdict = std::move(judged.checked->verdict);
+  // Invalid prefixes stay invalid. One of the two is wrong, and nobody knows which.
+  if (recorded.proof && !recorded.interrupted && !recorded.failure &&
+      judged.verdict.safety != Safety::kInvalid) {
+    judged.failure = "an anomaly on the key \"" + std::string(recorded.proof->key.text()) +
+                     "\" was proven during the run (" + recorded.proof->checker + ", index " +
+                     std::to_string(recorded.proof->index) + "), and the check does not find it";
+    judged.verdict = undecided(judged.failure);
+    return judged;
+  }
   if (!recorded.failure) return judged;
   // Operations that no order explains stay so, whatever failed after them; all else may be our
   // doing.

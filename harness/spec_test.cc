@@ -26,7 +26,7 @@ TEST(Spec, ReadsEveryOptionUnderItsLongName) {
     "nodes": 3, "time_limit": "1m", "rate": "max", "concurrency": "4n", "keys": 7, "ops_per_key": 50,
     "nemesis_interval": "4s", "fault_duration": "1500ms", "op_timeout": "2s", "seed": 42, "deadline": "2m",
     "set": {"memory.stale-reads": 10}, "expect": {"": "invalid", "linearizable": "invalid"},
-    "thresholds": {"ok_per_f": 3}, "net": "host", "keep_data": true, "out": "somewhere"
+    "thresholds": {"ok_per_f": 3}, "net": "host", "keep_data": true, "fail_fast": true, "out": "somewhere"
   })",
                            "s.json", spec);
   ASSERT_TRUE(parsed.ok()) << parsed.error().message;
@@ -51,6 +51,7 @@ TEST(Spec, ReadsEveryOptionUnderItsLongName) {
   EXPECT_EQ(spec.thresholds.at("ok_per_f"), 3);
   EXPECT_EQ(spec.net, NetMode::kHost);
   EXPECT_TRUE(spec.keep_data);
+  EXPECT_TRUE(spec.fail_fast);
 }
 
 TEST(Spec, ItsFileFormGivesTheSameSpec) {
@@ -65,6 +66,7 @@ TEST(Spec, ItsFileFormGivesTheSameSpec) {
                                                         {"set", "memory.blind-cas=4"},
                                                         {"expect", "invalid:linearizable"},
                                                         {"net", "host"},
+                                                        {"fail-fast", "true"},
                                                         {"keep-data", "true"}}) {
     ASSERT_TRUE(set_option(spec, name, value).ok()) << name;
   }

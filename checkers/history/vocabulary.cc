@@ -275,6 +275,12 @@ std::string ended_early(const History& history) {
   return why ? *why : "the run does not say that it ended: was its driver killed?";
 }
 
+bool failed_fast(const History& history) {
+  bool proven = false;
+  each(history, f::proof, [&](const Observation&) { proven = true; });
+  return proven;
+}
+
 Timing timing_of(const HistoryHeader& header) {
   const Value& timing = header.raw["timing"];
   const auto time = [&](std::string_view name) { return Nanos{timing.int_or(name, 0)}; };

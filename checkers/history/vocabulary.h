@@ -23,6 +23,8 @@
 //           last such line (it ended at this line's time), CPU stolen, one fsync of the run folder
 //   phase   {"phase": "load|heal|recovery|final|end", "why"}      from here on; why: of an end that
 //                                                                 came early
+//   proof   {"checker","key","index","at"}  --fail-fast: the lines up to this index, of this time, are
+//                                           proven invalid, and the load ends here
 // Client invocations after the heal carry extra {"phase":"recovery"} or {"phase":"final"}.
 //
 // Header members beside those of HistoryHeader:
@@ -44,7 +46,7 @@
 namespace assay {
 
 namespace f {
-inline const Symbol chain{"chain"}, start{"start"}, phase{"phase"};
+inline const Symbol chain{"chain"}, start{"start"}, phase{"phase"}, proof{"proof"};
 }  // namespace f
 
 // "partition" for start-partition; empty when f is not of that form.
@@ -128,6 +130,8 @@ std::vector<PhaseChange> phase_changes(const History& history);
 // Of a run that did not go to its end: why, as a sentence. Empty for one that did, and for a
 // history that knows no phases.
 std::string ended_early(const History& history);
+// Whether its load ended at a proven anomaly.
+bool failed_fast(const History& history);
 
 // What the header says of time; zero where it does not.
 struct Timing {

@@ -248,4 +248,10 @@ Verdict check_model(const History& history, const Model& model, const Budget& bu
   return verdict;
 }
 
+bool model_refutes(const History& prefix, const Model& model, const Budget& budget) {
+  linearizable::Parts parts(prefix, model, budget);
+  parts.judge();
+  return !parts.with(linearizable::Outcome::kInvalid).empty();
+}
+
 }  // namespace assay

@@ -512,6 +512,18 @@ Verdict check_linearizable(const History& history, const Budget& budget,
 
 namespace {
 
+bool refutes_registers(const History& prefix, const Budget& budget) {
+  JudgeOptions options;
+  options.search.exhausted = budget.exhausted;
+  options.search.memory_bytes_max = budget.memory_bytes / 4;
+  for (const KeyGroup& group : group_by_key(prefix)) {
+    if (budget.exhausted()) return false;
+    if (!judges_reads(prefix) && judge_values(prefix, group).first) return true;
+    if (judge_key(prefix, group, options).found.outcome == Outcome::kInvalid) return true;
+  }
+  return false;
+}
+
 class Linearizable : public Checker {
  public:
   std::string_view name() const override { return "linearizable"; }
@@ -531,6 +543,14 @@ class Linearizable : public Checker {
       return check_model(history, **general, budget);
     }
     return check_linearizable(history, budget);
+  }
+  // What has not returned may have happened, by the building of a History; so what no order
+  // explains now, none will. But what is to come might change a guess of the model.
+  bool refutes(const History& prefix, const Budget& budget) const override {
+    if (prefix.header().model.empty()) return false;
+    const auto general = general_model_of(prefix);
+    if (*general != nullptr) return model_refutes(prefix, **general, budget);
+    return refutes_registers(prefix, budget);
   }
 };
 

@@ -42,6 +42,7 @@ constexpr SpecFlag kSpecFlags[] = {
     {"base-port", "PORT", "with --net host: the first of two ports per node (default: free ones)"},
     {"leave-running", "", "keep the cluster after the verdict, until Ctrl-C"},
     {"keep-data", "", "keep the nodes' data folders whatever the verdict"},
+    {"fail-fast", "", "end the load at the first anomaly that is proven"},
     {"bin-dir", "DIR", "where assay-agent and assay-raft are (default: beside this program)"},
 };
 

@@ -9,6 +9,8 @@
 #include <fstream>
 #include <thread>
 
+#include "checkers/history/history_io.h"
+#include "checkers/history/vocabulary.h"
 #include "harness/e2e/program.h"
 
 namespace assay::e2e {
@@ -382,6 +384,74 @@ TEST_F(RealRun, AFullDiskForTheRunFolderIsTheEnvironmentsFailure) {
   ::umount(small.c_str());
   EXPECT_EQ(ended.code, 255) << ended.out << ended.err;
   EXPECT_NE(ended.err.find("No space left"), std::string::npos) << ended.err;
+}
+
+// The points of a recorded history that tell when its load ended, and why; -1: it says nothing.
+struct EndOfLoad {
+  int64_t time = -1;   // of the phase that follows
+  int64_t proof = -1;  // index of the line with which an anomaly was proven
+};
+EndOfLoad end_of_load(const std::string& path) {
+  EndOfLoad end;
+  auto history = read_history(path);
+  EXPECT_TRUE(history.ok()) << history.error().message;
+  for (const Observation& seen : history->observations()) {
+    const Value& value = seen.op.value;
+    if (seen.op.f == f::proof) end.proof = value.int_or("index", -1);
+    if (seen.op.f == f::phase && value.text_or("phase", "") != "load" && end.time < 0)
+      end.time = seen.op.time.count;
+  }
+  return end;
+}
+
+TEST_F(RealRun, FailFastEndsTheLoadAtAProvenAnomalyAndTheVerdictIsThatOfTheCheck) {
+  const Ended ended = run_json({"--target", "memory", "--set", "memory.stale-reads=50",
+                                "--time-limit", "120s", "--seed", "3", "--fail-fast"});
+  ASSERT_EQ(ended.code, 1) << ended.out << ended.err;
+  EXPECT_NE(ended.err.find("fail-fast: the anomaly on "), std::string::npos) << ended.err;
+  const EndOfLoad end = end_of_load(latest("history.jsonl"));
+  EXPECT_GE(end.proof, 0);
+  EXPECT_LT(end.time, assay::seconds(120).count);
+  EXPECT_NE(text_of_file(latest("history.jsonl")).find("\"phase\":\"end\""), std::string::npos);
+  const Ended checked = e2e::run(in_scratch({"check", "--json", latest("history.jsonl")}));
+  EXPECT_EQ(checked.code, 1) << checked.err;
+  EXPECT_EQ(checked.json()["verdict"], ended.json()["verdict"]);
+  EXPECT_EQ(checked.json()["reason"], ended.json()["reason"]);
+  EXPECT_EQ(checked.json()["witness"].to_json(), ended.json()["witness"].to_json());
+  EXPECT_NE(text_of_file(latest("spec.json")).find("\"fail_fast\": true"), std::string::npos);
+}
+
+TEST_F(RealRun, FailFastLetsAHealthyRunTakeItsWholeTime) {
+  const Ended ended = run_json({"--target", "memory", "--set", "memory.unknown-percent=2",
+                                "--time-limit", "3s", "--seed", "3", "--fail-fast"});
+  ASSERT_EQ(ended.code, 0) << ended.out << ended.err;
+  const EndOfLoad end = end_of_load(latest("history.jsonl"));
+  EXPECT_EQ(end.proof, -1);
+  EXPECT_GE(end.time, assay::seconds(3).count);
+}
+
+TEST_F(RealRun, FailFastHealsTheFaultsInForceAndGoesOnAsEver) {
+  const Ended ended = run_json({"--set", "raft.local-reads=true", "--nemesis", "partition",
+                                "--time-limit", "60s", "--seed", "1", "--fail-fast"});
+  ASSERT_EQ(ended.code, 1) << ended.out << ended.err;
+  const EndOfLoad end = end_of_load(latest("history.jsonl"));
+  EXPECT_GE(end.proof, 0);
+  EXPECT_LT(end.time, assay::seconds(60).count);
+  const Value faults = ended.json()["faults"]["partition"];
+  EXPECT_EQ(faults.int_or("healed", 0), faults.int_or("installed", -1)) << ended.out;
+  const std::string history = text_of_file(latest("history.jsonl"));
+  for (const char* phase : {"heal", "recovery", "final", "end"})
+    EXPECT_NE(history.find("\"phase\":\"" + std::string(phase) + "\""), std::string::npos) << phase;
+  expect_nothing_left();
+}
+
+TEST_F(RealRun, ACampaignPassesFailFastOn) {
+  const Ended ended = e2e::run(
+      in_scratch({"run", "--target", "memory", "--set", "memory.stale-reads=50", "--time-limit",
+                  "120s", "--seeds", "1..2", "--jobs", "2", "--fail-fast"}));
+  EXPECT_EQ(ended.code, 1) << ended.out << ended.err;
+  EXPECT_NE(ended.out.find("2 of 2 runs: 2 invalid"), std::string::npos) << ended.out;
+  EXPECT_LT(end_of_load(latest("history.jsonl")).time, assay::seconds(120).count);
 }
 
 TEST_F(RealRun, IsRepeatedFromItsFolder) {

@@ -4,6 +4,7 @@
 #include <thread>
 
 #include "checkers/history/vocabulary.h"
+#include "harness/run/fail_fast.h"
 #include "harness/run/host_monitor.h"
 #include "harness/run/node_logs.h"
 #include "harness/run/observer.h"
@@ -138,6 +139,7 @@ class LiveRun::Impl {
   void play() {
     host_->start();
     start_faults();
+    if (plan_.spec.fail_fast) follow();
     runner_ = std::make_unique<Runner>(
         loop_, recorder_,
         RunnerOptions{.clients = plan_.concurrency,
@@ -146,10 +148,32 @@ class LiveRun::Impl {
         ports());
     std::vector<NemesisRun*> faults;
     for (const auto& fault : faults_) faults.push_back(fault.get());
-    runner_->run(
-        run_story(plan_, {*plan_.load, faults, [this](std::string_view phase) { enter(phase); }}),
-        [this] { wind_up(); });
+    runner_->run(run_story(plan_, {.workload = *plan_.load,
+                                   .faults = faults,
+                                   .on_phase = [this](std::string_view phase) { enter(phase); },
+                                   .load_is_over = [this] { return recorded_.proof.has_value(); }}),
+                 [this] { wind_up(); });
     show_progress();
+  }
+
+  void follow() {
+    auto header = parse_header(*parse_value(header_line(plan_.header())));
+    ASSAY_CHECK(header.ok(), "our own header: %s", header.error().message.c_str());
+    fail_fast_ = std::make_unique<FailFast>(std::move(*header), loop_,
+                                            [this](const Proof& proof) { proven(proof); });
+    recorder_.follow([this](const Op& line) { fail_fast_->take(line); });
+  }
+
+  // The load ends here, as if its time were over.
+  void proven(const Proof& proof) {
+    if (ending_ || !loading_) return;  // it has ended already
+    recorded_.proof = proof;
+    observer_->note_proof(proof);
+    const std::string key(proof.key.text());
+    console_.note("fail-fast: the anomaly" + (key.empty() ? "" : " on " + key) + " at " +
+                  format_point(proof.time) + " is proven (" + proof.checker +
+                  "): the load ends at " + format_point(loop_.now()));
+    runner_->ask_again();
   }
 
   void start_faults() {
@@ -168,8 +192,18 @@ class LiveRun::Impl {
   }
 
   void enter(std::string_view phase) {
+    const bool load_ends = loading_ && phase != "load";
+    loading_ = phase == "load";
+    if (load_ends && fail_fast_) stop_following();
     observer_->note_phase(phase);
     console_.detail(format_point(loop_.now()) + ": " + std::string(phase));
+  }
+
+  void stop_following() {
+    recorder_.follow({});
+    fail_fast_->end();
+    if (const size_t keys = fail_fast_->left_out(); keys > 0)
+      console_.detail("fail-fast: keys left out, as idle or too much: " + std::to_string(keys));
   }
 
   void wind_up() {
@@ -257,6 +291,7 @@ class LiveRun::Impl {
   void end_early() {
     if (ending_) return;
     ending_ = true;
+    if (fail_fast_) fail_fast_->end();
     if (!runner_) return tear_down();
     runner_->stop();  // wind_up() follows
     loop_.at(loop_.now() + kWindUpMax, [this] { tear_down(); });
@@ -305,7 +340,7 @@ class LiveRun::Impl {
       const bool is_so = what == "converged" ? observer_->converged()
                          : what == "leader"  ? observer_->leader() >= 0
                                              : observer_->leader() < 0;  // blocked
-      if (!is_so && loop_.now() < limit && !ending_) return false;
+      if (!is_so && loop_.now() < limit && !ending_ && !recorded_.proof) return false;
       Op answer = complete(op, OpType::kInfo);
       answer.value = Value::object({{Symbol("wait"), Value(what)}, {Symbol("seen"), Value(is_so)}});
       done(std::move(answer));
@@ -360,8 +395,10 @@ class LiveRun::Impl {
   std::vector<std::unique_ptr<NemesisRun>> faults_;
   std::unique_ptr<ScriptNemesis> script_;
   std::unique_ptr<Runner> runner_;
+  std::unique_ptr<FailFast> fail_fast_;  // its thread posts to the loop
   Recorded recorded_;
   Nanos first_signal_;
+  bool loading_ = false;
   bool ending_ = false;    // no further operation is begun
   bool wound_up_ = false;  // the last line of the history is about to be written
   bool torn_down_ = false;

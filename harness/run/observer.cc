@@ -137,6 +137,13 @@ void Observer::note_log(int node, std::string_view line) {
                                     {"finding", Value(finding)}}));
 }
 
+void Observer::note_proof(const Proof& proof) {
+  recorder_.observe(f::proof, object({{"checker", Value(proof.checker)},
+                                      {"key", Value(proof.key.text())},
+                                      {"index", Value(proof.index)},
+                                      {"at", Value(proof.time.count)}}));
+}
+
 void Observer::note_phase(std::string_view phase, std::string_view why) {
   if (why.empty()) return recorder_.observe(f::phase, object({{"phase", Value(phase)}}));
   recorder_.observe(f::phase, object({{"phase", Value(phase)}, {"why", Value(why)}}));

@@ -19,6 +19,7 @@ void Recorder::record(Op& line) {
     loop_.post([this, error = added.error()] { on_error_(error); });
   }
   flush_soon();
+  if (follow_ && line.process.is_client()) follow_(line);
 }
 
 void Recorder::observe(Symbol f, Value value) {

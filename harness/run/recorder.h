@@ -19,6 +19,8 @@ class Recorder {
   void record(Op& line);  // sets index and time; a nemesis's line is typed info
   // An observation: process observer, type info.
   void observe(Symbol f, Value value);
+  // Calls fn with every line of a client, as it is recorded. fn must not record.
+  void follow(std::function<void(const Op&)> fn) { follow_ = std::move(fn); }
   void flush();
   int64_t lines() const { return next_index_; }
 
@@ -28,6 +30,7 @@ class Recorder {
   Loop& loop_;
   HistoryWriter& writer_;
   std::function<void(Error)> on_error_;
+  std::function<void(const Op&)> follow_;
   int64_t next_index_ = 0;
   Nanos last_;
   bool flush_pending_ = false;

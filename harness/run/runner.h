@@ -48,6 +48,8 @@ class Runner {
   // Asks the generator no more, abandons client operations under way (they stay open in the
   // history), waits for nemesis operations; then `finished` as usual.
   void stop();
+  // Asks the generator soon: what it waited for may have changed.
+  void ask_again() { pump_soon(); }
 
   const RunnerCounts& counts() const { return counts_; }
 

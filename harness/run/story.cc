@@ -34,6 +34,24 @@ class Announced : public Generator {
   bool said_ = false;
 };
 
+// Done as soon as it is so, though operations may be under way.
+class Until : public Generator {
+ public:
+  Until(std::function<bool()> is_so, Gen gen) : is_so_(std::move(is_so)), gen_(std::move(gen)) {}
+
+  Next next(const Context& context) override {
+    return is_so_() ? Next::done() : gen_->next(context);
+  }
+  void taken(const Context& context, const Next& next) override { gen_->taken(context, next); }
+  void update(const Context& context, Worker worker, const Op& done) override {
+    gen_->update(context, worker, done);
+  }
+
+ private:
+  std::function<bool()> is_so_;
+  Gen gen_;
+};
+
 // Done when each of the workers' nodes has answered ok so many times.
 class UntilServed : public Generator {
  public:
@@ -106,7 +124,7 @@ class Story {
     all.push_back(gen::on_workers(0, own, gen::time_limit(plan_.spec.time_limit, paced("load"))));
     for (size_t i = 0; i < parts_.faults.size(); ++i)
       all.push_back(lane(i, parts_.faults[i]->schedule()));
-    return gen::any(std::move(all));
+    return std::make_unique<Until>(parts_.load_is_over, gen::any(std::move(all)));
   }
 
   // To every kind, in force or not, and to all nodes: healing is idempotent.

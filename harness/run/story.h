@@ -19,6 +19,7 @@ struct StoryParts {
   std::vector<NemesisRun*> faults;  // in the order of plan.faults; each has a lane, the first of
                                     // them behind the clients and the workload's own lanes
   std::function<void(std::string_view phase)> on_phase;
+  std::function<bool()> load_is_over = [] { return false; };  // before its time
 };
 
 // The parts must outlive the generator.
