@@ -10,6 +10,7 @@
 #include "checkers/check_model.h"
 #include "checkers/facts.h"
 #include "checkers/linearizable/judge.h"
+#include "checkers/linearizable/last_order.h"
 #include "checkers/linearizable/order.h"
 #include "checkers/linearizable/story.h"
 #include "checkers/linearizable/unclaimed_reads.h"
@@ -272,6 +273,33 @@ std::string whose_word(const History& history, const KeyGroup& group,
   return WhoseWord(history, key_history(history, group), last, limits).sentence();
 }
 
+// "the operations on 4 and 5": which the values are, as far as they are few.
+std::string those_on(const History& history, const KeyHistory& key,
+                     const std::set<Scalar>& values) {
+  std::vector<std::string> texts;
+  for (const KeyOp& op : key.ops) {
+    if (op.f != Call::kWrite || !values.contains(op.value)) continue;
+    const Operation write = history[op.id];
+    texts.push_back(write.f() == f::delete_ ? "null" : write.argument().to_json());
+  }
+  constexpr size_t kNamed = 4;
+  if (texts.size() != values.size() || texts.size() > kNamed) {
+    return "the operations on the values concerned";
+  }
+  return "the operations on " + listed(texts);
+}
+
+// Where the key is impossible for another reason before that, of what the proof rests on.
+std::optional<LastOrder> last_order_of(const History& history, const KeyGroup& group,
+                                       const Case& found, const std::set<Scalar>& values,
+                                       Position last, const ShrinkLimits& limits) {
+  auto order = last_order(history, key_history(history, group), last, limits);
+  if (order || values.empty()) return order;
+  order = last_order(history, found.judged, last, limits);
+  if (order) order->of = those_on(history, found.key, values);
+  return order;
+}
+
 Told tell_invalid(const History& history, const KeyGroup& group, const KeyFinding& result,
                   const Surroundings& surroundings, const ShrinkLimits& limits) {
   if (result.reads.first) return tell_unwritten(history, group, result.reads, surroundings);
@@ -295,6 +323,7 @@ Told tell_invalid(const History& history, const KeyGroup& group, const KeyFindin
   verdict.facts.emplace_back("decided by", std::string(to_string(result.found.stage)));
   verdict.counts = {{"operations", static_cast<int64_t>(group.ids.size())},
                     {"cannot be weakened", static_cast<int64_t>(core.ops.size())}};
+  story.witness.order = last_order_of(history, group, found, values, told.last, limits);
   verdict.witness = std::move(story.witness);
   return told;
 }

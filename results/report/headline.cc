@@ -26,6 +26,7 @@ std::vector<std::string>* place_of(Evidence& evidence, std::string_view name) {
   if (name == fact::kMissing) return &evidence.missing;
   if (name == fact::kRemedy) return &evidence.remedies;
   if (name == fact::kConvention) return &evidence.conventions;
+  if (name == fact::kWeaker) return &evidence.weaker;
   return nullptr;
 }
 
