@@ -14,6 +14,7 @@
 #include "checkers/linearizable/order.h"
 #include "checkers/linearizable/story.h"
 #include "checkers/linearizable/unclaimed_reads.h"
+#include "checkers/linearizable/weaker.h"
 #include "checkers/models/registry.h"
 #include "checkers/registry.h"
 #include "checkers/words.h"
@@ -434,6 +435,17 @@ void add_invalid_keys(const History& history, const Keys& keys, const std::vecto
   }
 }
 
+void add_weaker_promises(const History& history, const Keys& keys,
+                         const std::vector<size_t>& invalid, size_t undecided,
+                         const Budget& budget, Verdict& verdict) {
+  if (invalid.empty() || !judges_reads(history)) return;
+  std::vector<const KeyGroup*> groups;
+  for (size_t i : invalid) groups.push_back(&keys.groups[i]);
+  for (std::string& text : weaker_promises(history, groups, undecided, budget.exhausted)) {
+    verdict.facts.emplace_back(fact::kWeaker, std::move(text));
+  }
+}
+
 // Nothing but unclaimed reads observed a value, or nothing at all did.
 void conclude_unobserved(const History& history, const UnclaimedReads& reads, Verdict& verdict) {
   if (reads.telling > 0) {
@@ -522,6 +534,7 @@ Verdict check_linearizable(const History& history, const Budget& budget,
   ShrinkLimits limits = options.shrink;
   limits.exhausted = budget.exhausted;
   if (!invalid.empty()) add_invalid_keys(history, keys, invalid, limits, verdict);
+  add_weaker_promises(history, keys, invalid, unknown.size(), budget, verdict);
   for (size_t i = 0; i < std::min(unknown.size(), kChildrenMax); ++i) {
     verdict.add(tell_unknown(history, keys.groups[unknown[i]], keys.results[unknown[i]]));
   }

@@ -1,0 +1,102 @@
+#include <algorithm>
+
+#include "checkers/linearizable/weaker.h"
+
+namespace assay::linearizable {
+namespace {
+
+struct Moment {
+  int64_t time;
+  bool is_shifted = false;  // earlier by the age that is tried
+  uint32_t op;
+  bool is_return;
+};
+
+class Ages {
+ public:
+  Ages(const History& history, const KeyHistory& key) : key_(key) {
+    for (uint32_t i = 0; i < key.ops.size(); ++i) {
+      const KeyOp& op = key.ops[i];
+      if (op.f == Call::kRead && op.type != OpType::kOk) continue;
+      const Operation operation = history[op.id];
+      lines_.emplace_back(op.call, Moment{operation.invoke_time().count, op.is_read(), i, false});
+      if (op.ret == kOpen) continue;
+      lines_.emplace_back(op.ret, Moment{operation.return_time().count, false, i, true});
+    }
+    std::sort(lines_.begin(), lines_.end(),
+              [](const auto& a, const auto& b) { return a.first < b.first; });
+  }
+
+  bool timed() const {
+    return !lines_.empty() && lines_.front().second.time >= 0 &&
+           std::is_sorted(lines_.begin(), lines_.end(), [](const auto& a, const auto& b) {
+             return a.second.time < b.second.time;
+           });
+  }
+  int64_t length() const { return lines_.back().second.time - lines_.front().second.time; }
+
+  // The key with each read begun so much earlier, and before all else of that moment.
+  KeyHistory with(int64_t age) const {
+    std::vector<Moment> moments;
+    for (const auto& [position, moment] : lines_) {
+      moments.push_back(moment);
+      if (moment.is_shifted) moments.back().time -= age;
+    }
+    std::stable_sort(moments.begin(), moments.end(), [](const Moment& a, const Moment& b) {
+      return std::pair(a.time, !a.is_shifted) < std::pair(b.time, !b.is_shifted);
+    });
+    KeyHistory shifted{.key = key_.key, .conventions = key_.conventions, .ops = {}};
+    std::vector<uint32_t> at(key_.ops.size());
+    for (Position p = 0; p < moments.size(); ++p) {
+      const Moment& moment = moments[p];
+      if (moment.is_return) {
+        shifted.ops[at[moment.op]].ret = p;
+        continue;
+      }
+      at[moment.op] = static_cast<uint32_t>(shifted.ops.size());
+      shifted.ops.push_back(key_.ops[moment.op]);
+      shifted.ops.back().call = p;
+      shifted.ops.back().ret = kOpen;
+    }
+    return shifted;
+  }
+
+ private:
+  const KeyHistory& key_;
+  std::vector<std::pair<Position, Moment>> lines_;
+};
+
+}  // namespace
+
+Staleness staleness(const History& history, const KeyHistory& key, uint64_t& work_max,
+                    const std::function<bool()>& exhausted) {
+  constexpr uint64_t kWorkOnce = 2'000'000;  // of a search
+  constexpr int64_t kExact = 1'000;          // ns, or one part of so many
+  const Ages ages(history, key);
+  Staleness found;
+  if (!ages.timed()) return found;
+  auto judge = [&](int64_t age) {
+    if (work_max < key.ops.size()) return Outcome::kUnknown;
+    JudgeOptions options;
+    options.search.work_max = kWorkOnce;
+    options.search.exhausted = exhausted;
+    const KeyResult result = judge_key(ages.with(age), options);
+    work_max -= std::min(work_max, key.ops.size() + result.found.counters.work);
+    return result.found.outcome;
+  };
+  int64_t explained = ages.length() + 1, tried = 0;
+  const Outcome any_age = judge(explained);
+  if (any_age == Outcome::kInvalid) found.bounded = Kept::kNo;
+  if (any_age != Outcome::kValid) return found;
+  found.bounded = Kept::kYes;
+  while (explained - tried > std::max(kExact, explained / kExact)) {
+    const int64_t age = tried + (explained - tried) / 2;
+    const Outcome outcome = judge(age);
+    if (outcome == Outcome::kInvalid) found.more_than = Nanos{age};
+    (outcome == Outcome::kValid ? explained : tried) = age;
+  }
+  found.at_most = Nanos{explained};
+  return found;
+}
+
+}  // namespace assay::linearizable
