@@ -12,6 +12,7 @@ namespace {
 
 constexpr size_t kStepsShown = 8;
 constexpr size_t kStateBytesMax = 200;
+constexpr size_t kBisectedMax = 20'000;  // operations
 constexpr size_t kGeneralMax = 5'000;  // operations: each may leave a state of its own
 
 std::string cut_short(std::string text) {
@@ -88,6 +89,22 @@ std::optional<LastOrder> last_order(const History& history, const KeyHistory& ke
     if (op.call == last || op.ret == last) tail.breaks = op.id;
   }
   return tail;
+}
+
+std::optional<LastOrder> first_break(const History& history, const KeyHistory& key, Position last,
+                                     const ShrinkLimits& limits) {
+  if (key.ops.size() > kBisectedMax) return std::nullopt;
+  std::vector<Position> ends;
+  for (const KeyOp& op : key.ops) {
+    if (op.ret < last && op.type != OpType::kInfo) ends.push_back(op.ret);
+  }
+  std::sort(ends.begin(), ends.end());
+  const auto broken = std::partition_point(ends.begin(), ends.end(), [&](Position end) {
+    const KeyResult found =
+        judge_key(before_position(key, end + 1), {.search = within<SearchOptions>(limits)});
+    return found.found.outcome == Outcome::kValid;
+  });
+  return broken == ends.end() ? std::nullopt : last_order(history, key, *broken, limits);
 }
 
 std::optional<LastOrder> last_order(const History& history, const assay::Model& model,

@@ -15,6 +15,9 @@ namespace assay::linearizable {
 // where that is not possible either, or where the budget ended.
 std::optional<LastOrder> last_order(const History& history, const KeyHistory& key, Position last,
                                     const ShrinkLimits& limits);
+// Where it is not: of what comes before the first event, up to `last`, that makes it impossible.
+std::optional<LastOrder> first_break(const History& history, const KeyHistory& key, Position last,
+                                     const ShrinkLimits& limits);
 std::optional<LastOrder> last_order(const History& history, const assay::Model& model,
                                     const PartGroup& group, Position last,
                                     const ShrinkLimits& limits);

@@ -294,8 +294,10 @@ std::string those_on(const History& history, const KeyHistory& key,
 std::optional<LastOrder> last_order_of(const History& history, const KeyGroup& group,
                                        const Case& found, const std::set<Scalar>& values,
                                        Position last, const ShrinkLimits& limits) {
-  auto order = last_order(history, key_history(history, group), last, limits);
-  if (order || values.empty()) return order;
+  const KeyHistory key = key_history(history, group);
+  auto order = last_order(history, key, last, limits);
+  if (order) return order;
+  if (values.empty()) return first_break(history, key, last, limits);
   order = last_order(history, found.judged, last, limits);
   if (order) order->of = those_on(history, found.key, values);
   return order;

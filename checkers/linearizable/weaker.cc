@@ -27,12 +27,14 @@ struct OfKeys {
 
 struct AllAges {
   Kept bounded = Kept::kYes;
+  bool timed = true;
   Nanos more_than{0}, at_most{0};
 
   void add(const Staleness& found) {
     if (found.bounded == Kept::kNo || (found.bounded == Kept::kUnknown && bounded == Kept::kYes)) {
       bounded = found.bounded;
     }
+    timed &= found.timed;
     more_than = std::max(more_than, found.more_than);
     at_most = std::max(at_most, found.at_most);
   }
@@ -116,9 +118,16 @@ std::vector<std::string> weaker_promises(const History& history,
   uint64_t work = kWorkMax;
   for (const KeyGroup* group : invalid) {
     const KeyHistory key = key_history(history, *group);
-    reads.add(monotonic_reads(history, key));
-    writes.add(read_your_writes(history, key));
-    if (ages.bounded != Kept::kNo) ages.add(staleness(history, key, work, exhausted));
+    const Staleness aged = staleness(history, key, work, exhausted);
+    const auto follows = [&](SessionPromise promise, bool own_writes) {
+      if (promise.kept == Kept::kUnknown && follows_sessions(history, key, aged.order, own_writes)) {
+        promise.kept = Kept::kYes;
+      }
+      return promise;
+    };
+    reads.add(follows(monotonic_reads(history, key), false));
+    writes.add(follows(read_your_writes(history, key), true));
+    ages.add(aged);
   }
   std::vector<std::string> sentences = {
       session_sentence(history, "monotonic reads:",
@@ -126,9 +135,7 @@ std::vector<std::string> weaker_promises(const History& history,
       session_sentence(history, "read your writes:",
                        "no process read a value older than one that it had written", writes,
                        undecided)};
-  if (history.end_time().count > static_cast<int64_t>(history.events())) {
-    sentences.push_back(age_sentence(ages, undecided));
-  }
+  if (ages.timed) sentences.push_back(age_sentence(ages, undecided));
   return sentences;
 }
 

@@ -8,7 +8,8 @@
 // "Older" is by an order of the key's values that respects real time between the operations that
 // made them, and has the value that a cas expected before the one that it made. The first two hold
 // where there is such an order that no process contradicts: exact where no value is made twice.
-// Elsewhere only what every choice of a maker contradicts counts, and the rest is not decided.
+// Elsewhere they are broken where every choice of a maker contradicts, and kept where the order that
+// explains the key with the least old reads does not; the rest is not decided.
 //
 // The bound is the least d with which an order explains the key when each read is taken to have
 // been invoked d earlier; writes and cas stay as they are. Exact for any values: judge_key decides.
@@ -34,14 +35,19 @@ struct SessionPromise {
 SessionPromise monotonic_reads(const History& history, const KeyHistory& key);
 SessionPromise read_your_writes(const History& history, const KeyHistory& key);
 
+// Whether an order that explains the key with older reads is one that no process contradicts.
+bool follows_sessions(const History& history, const KeyHistory& key,
+                      const std::vector<uint32_t>& order, bool own_writes);
+
 struct Staleness {
   Kept bounded = Kept::kUnknown;  // kNo: no age of the reads explains the key
+  bool timed = true;              // false: the ages are counted in lines of the history
   Nanos more_than{0};             // some read is staler than this
-  Nanos at_most{0};               // bounded: no read is staler than this
+  Nanos at_most{0};               // bounded: no read is staler than this, by this order …
+  std::vector<uint32_t> order;    // … of KeyOp::id
 };
 
-// `work_max` is in operations judged, about, and is lowered by what was used. Unknown where it ends,
-// and where the history has no times.
+// `work_max` is in operations judged, about, and is lowered by what was used. Unknown where it ends.
 Staleness staleness(const History& history, const KeyHistory& key, uint64_t& work_max,
                     const std::function<bool()>& exhausted);
 

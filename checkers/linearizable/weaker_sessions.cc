@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <map>
+#include <unordered_map>
 
 #include "checkers/linearizable/interner.h"
 #include "checkers/linearizable/weaker.h"
@@ -165,6 +166,27 @@ class Sessions {
 
 SessionPromise monotonic_reads(const History& history, const KeyHistory& key) {
   return Sessions(history, key).judge(false);
+}
+
+bool follows_sessions(const History& history, const KeyHistory& key,
+                      const std::vector<uint32_t>& order, bool own_writes) {
+  std::unordered_map<uint32_t, const KeyOp*> ops;
+  for (const KeyOp& op : key.ops) ops[op.id] = &op;
+  std::unordered_map<uint32_t, size_t> version;  // that it makes, or reads
+  size_t versions = 0;
+  for (uint32_t id : order) {
+    const KeyOp& op = *ops.at(id);
+    version[id] = versions += op.may_produce() && !op.is_read();
+  }
+  std::map<int64_t, size_t> known;  // by process: what it must not go back behind
+  for (const KeyOp& op : key.ops) {
+    const auto at = version.find(op.id);
+    if (at == version.end() || op.type != OpType::kOk) continue;
+    size_t& least = known[history[op.id].process().id];
+    if (op.is_read() && at->second < least) return false;
+    if (op.is_read() != own_writes) least = at->second;
+  }
+  return !order.empty();
 }
 
 SessionPromise read_your_writes(const History& history, const KeyHistory& key) {

@@ -25,14 +25,16 @@ class Ages {
     }
     std::sort(lines_.begin(), lines_.end(),
               [](const auto& a, const auto& b) { return a.first < b.first; });
+    timed_ = history.end_time().count > static_cast<int64_t>(history.events()) &&
+             std::is_sorted(lines_.begin(), lines_.end(), [](const auto& a, const auto& b) {
+               return a.second.time < b.second.time;
+             });
+    if (timed_) return;
+    for (auto& [position, moment] : lines_) moment.time = position;
   }
 
-  bool timed() const {
-    return !lines_.empty() && lines_.front().second.time >= 0 &&
-           std::is_sorted(lines_.begin(), lines_.end(), [](const auto& a, const auto& b) {
-             return a.second.time < b.second.time;
-           });
-  }
+  bool empty() const { return lines_.empty(); }
+  bool timed() const { return timed_; }
   int64_t length() const { return lines_.back().second.time - lines_.front().second.time; }
 
   // The key with each read begun so much earlier, and before all else of that moment.
@@ -64,38 +66,48 @@ class Ages {
  private:
   const KeyHistory& key_;
   std::vector<std::pair<Position, Moment>> lines_;
+  bool timed_ = false;
 };
 
 }  // namespace
 
 Staleness staleness(const History& history, const KeyHistory& key, uint64_t& work_max,
                     const std::function<bool()>& exhausted) {
-  constexpr uint64_t kWorkOnce = 2'000'000;  // of a search
-  constexpr int64_t kExact = 1'000;          // ns, or one part of so many
+  constexpr uint64_t kWorkOnce = 1'000'000;  // of a search
+  constexpr int64_t kParts = 1'000;          // the bound is exact to one of so many
   const Ages ages(history, key);
-  Staleness found;
-  if (!ages.timed()) return found;
-  auto judge = [&](int64_t age) {
+  Staleness found{.timed = ages.timed(), .order = {}};
+  if (ages.empty()) return found;
+  auto judge = [&](int64_t age, bool want_order = false) {
     if (work_max < key.ops.size()) return Outcome::kUnknown;
-    JudgeOptions options;
+    const KeyHistory aged = ages.with(age);
+    JudgeOptions options{.search = {}, .want_order = want_order};
     options.search.work_max = kWorkOnce;
     options.search.exhausted = exhausted;
-    const KeyResult result = judge_key(ages.with(age), options);
+    const KeyResult result = judge_key(aged, options);
     work_max -= std::min(work_max, key.ops.size() + result.found.counters.work);
+    if (result.found.outcome == Outcome::kInvalid) found.more_than = Nanos{age};
+    for (uint32_t op : result.order) found.order.push_back(aged.ops[op].id);
     return result.found.outcome;
   };
-  int64_t explained = ages.length() + 1, tried = 0;
-  const Outcome any_age = judge(explained);
-  if (any_age == Outcome::kInvalid) found.bounded = Kept::kNo;
-  if (any_age != Outcome::kValid) return found;
-  found.bounded = Kept::kYes;
-  while (explained - tried > std::max(kExact, explained / kExact)) {
-    const int64_t age = tried + (explained - tried) / 2;
-    const Outcome outcome = judge(age);
-    if (outcome == Outcome::kInvalid) found.more_than = Nanos{age};
-    (outcome == Outcome::kValid ? explained : tried) = age;
+  // Long ages are hard where values repeat: upwards, until one explains the key.
+  int64_t tried = 0, explained = ages.timed() ? 1'000'000 : 4;
+  for (;; tried = explained, explained *= 4) {
+    explained = std::min(explained, ages.length() + 1);
+    const Outcome outcome = judge(explained);
+    if (outcome == Outcome::kValid) break;
+    if (explained <= ages.length()) continue;
+    found.bounded = outcome == Outcome::kInvalid ? Kept::kNo : Kept::kUnknown;
+    return found;
   }
+  const int64_t exact = ages.timed() ? 1'000 : 1;
+  while (explained - tried > std::max(exact, explained / kParts)) {
+    const int64_t age = tried + (explained - tried) / 2;
+    (judge(age) == Outcome::kValid ? explained : tried) = age;
+  }
+  found.bounded = Kept::kYes;
   found.at_most = Nanos{explained};
+  judge(explained, true);
   return found;
 }
 

@@ -229,6 +229,31 @@ TEST(WeakerPromises, AReadIsAsStaleAsTheAcknowledgementOfWhatReplacedItsValueIsO
   EXPECT_GT(found.more_than, milliseconds(211));
 }
 
+// Values repeat, so that only an order that explains older reads shows that no process went back.
+TEST(WeakerPromises, WhereValuesRepeatAnOrderWithOlderReadsShowsWhatIsKept) {
+  const History history = history_of(R"(
+    0 invoke write k 1
+    0 ok write k 1
+    1 invoke read k
+    1 ok read k 1
+    0 invoke write k 2
+    0 ok write k 2
+    1 invoke read k
+    1 ok read k 1
+    1 invoke read k
+    1 ok read k 2
+    0 invoke write k 1
+    0 ok write k 1)");
+  const KeyHistory key = only_key(history);
+  EXPECT_EQ(monotonic_reads(history, key).kept, Kept::kUnknown);
+  const Staleness found = staleness_of(history);
+  ASSERT_EQ(found.bounded, Kept::kYes);
+  EXPECT_TRUE(follows_sessions(history, key, found.order, false));
+  std::vector<uint32_t> wrong = found.order;
+  std::reverse(wrong.begin(), wrong.end());
+  EXPECT_FALSE(follows_sessions(history, key, wrong, false));
+}
+
 TEST(WeakerPromises, NoAgeOfReadsExplainsWhatOtherOperationsSaw) {
   const Staleness cas = staleness_of(history_of(R"(
     0 invoke write k 4 time=1s
