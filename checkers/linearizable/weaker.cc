@@ -7,7 +7,7 @@
 namespace assay::linearizable {
 namespace {
 
-constexpr uint64_t kWorkMax = 20'000'000;     // operations judged for the ages of reads, in all
+constexpr uint64_t kWorkMax = 4'000'000;    // operations judged for the ages of reads, in all
 constexpr size_t kSessionsMax = 5'000'000;  // operations looked at for the sessions
 
 // What was found of several keys: one that is broken decides, then one that is not decided.
@@ -49,7 +49,7 @@ std::string duration_text(Nanos time, bool up) {
   };
   if (time < milliseconds(1)) return std::to_string(in(1'000)) + " us";
   if (time < milliseconds(10)) return fraction(in(10'000), 100) + " ms";
-  if (time < seconds(10)) return grouped(in(1'000'000)) + " ms";
+  if (time < seconds(10)) return std::to_string(in(1'000'000)) + " ms";
   return fraction(in(100'000'000), 10) + " s";
 }
 

@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "checkers/linearizable/unique.h"
 #include "checkers/linearizable/weaker.h"
 
 namespace assay::linearizable {
@@ -69,6 +70,15 @@ class Ages {
   bool timed_ = false;
 };
 
+// Keys that need no search are quick, however long.
+bool is_quick(const KeyHistory& key) {
+  constexpr size_t kSearchedMax = 5'000;  // operations
+  Unique unique(key.conventions, key.ops.size());
+  return key.ops.size() <= kSearchedMax ||
+         std::all_of(key.ops.begin(), key.ops.end(),
+                     [&](const KeyOp& op) { return unique.add(op); });
+}
+
 }  // namespace
 
 Staleness staleness(const History& history, const KeyHistory& key, uint64_t& work_max,
@@ -77,7 +87,7 @@ Staleness staleness(const History& history, const KeyHistory& key, uint64_t& wor
   constexpr int64_t kParts = 1'000;          // the bound is exact to one of so many
   const Ages ages(history, key);
   Staleness found{.timed = ages.timed(), .order = {}};
-  if (ages.empty()) return found;
+  if (ages.empty() || !is_quick(key)) return found;
   auto judge = [&](int64_t age, bool want_order = false) {
     if (work_max < key.ops.size()) return Outcome::kUnknown;
     const KeyHistory aged = ages.with(age);
