@@ -47,8 +47,9 @@ class GeneralTeller {
     }
     if (core_.start) lines.push_back(before());
     if (core_.open > 0) {
-      lines.push_back(counted(core_.open, "more operation is", "more operations are") +
-                      " taken as happening at any time after the start, or never");
+      lines.push_back((core_.open == 1 ? std::string("1 other operation") : "each of " +
+                       std::to_string(core_.open) + " other operations") +
+                      " may happen at any time after its start, or never: that does not help");
     }
     if (!core_.minimal) lines.push_back("the budget ended before the smallest set was found");
     return story;
