@@ -26,10 +26,26 @@ std::string_view to_string(Safety safety);      // "valid", "vacuous", "unknown"
 std::string_view to_string(Progress progress);  // "not-due", "ok", "unknown", "blocked"
 std::string_view to_string(Word word);
 
+struct OrderStep {
+  size_t operation = 0;  // id in the history
+  std::string state;     // that it leaves, in the model's words; empty where it has none
+};
+
+// An order of the longest beginning of the history that can be explained: its last few steps, and
+// the operation with which no order explains it any more.
+struct LastOrder {
+  std::string of;                // what it is an order of, where that is not the whole key
+  size_t before = 0;             // steps before those shown
+  std::string start;             // the state before those shown
+  std::vector<OrderStep> steps;
+  std::optional<size_t> breaks;  // id in the history
+};
+
 // The smallest set of operations that shows an anomaly.
 struct Witness {
   std::vector<size_t> operations;  // ids in the history, in order of invocation
   std::vector<std::string> lines;  // the story in words, a sentence each; the first says it all
+  std::optional<LastOrder> order;  // where one was found
 };
 
 struct Verdict {

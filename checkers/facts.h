@@ -24,5 +24,8 @@ inline constexpr std::string_view kRemedy = "remedy";
 inline constexpr std::string_view kConvention = "convention";
 // Of an invalid verdict: on whose word it rests ("independent of your error mapping").
 inline constexpr std::string_view kRestsOn = "rests on";
+// … and which weaker promises the history keeps all the same, or breaks too ("monotonic reads hold:
+// …").
+inline constexpr std::string_view kWeaker = "weaker promises";
 
 }  // namespace assay::fact

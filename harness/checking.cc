@@ -87,6 +87,20 @@ Result<History> only_key(const History& history, Symbol key) {
   return builder.build();
 }
 
+Budget memory_and_jobs(const CheckLimits& limits) {
+  Budget budget;
+  budget.memory_bytes = limits.memory_bytes ? limits.memory_bytes : most_of_memory();
+  budget.jobs = limits.jobs ? limits.jobs
+                            : std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
+  return budget;
+}
+
+std::function<bool()> exhausted_from(Clock::time_point start, const CheckLimits& limits) {
+  return [start, &limits] {
+    return since(start) >= limits.time || (limits.interrupted && limits.interrupted->load());
+  };
+}
+
 }  // namespace
 
 uint64_t most_of_memory() {
@@ -112,10 +126,7 @@ Result<Checked> check_file(const std::string& path, const Conventions& conventio
                            const CheckLimits& limits) {
   Checked checked;
   const auto start = Clock::now();
-  Budget budget;
-  budget.memory_bytes = limits.memory_bytes ? limits.memory_bytes : most_of_memory();
-  budget.jobs = limits.jobs ? limits.jobs
-                            : std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
+  Budget budget = memory_and_jobs(limits);
   auto history = read_history(path, {.memory_bytes_max = budget.memory_bytes,
                                      .format = conventions.format,
                                      .independent = conventions.independent});
@@ -129,9 +140,7 @@ Result<Checked> check_file(const std::string& path, const Conventions& conventio
   checked.read_time = since(start);
 
   const auto read = Clock::now();
-  budget.exhausted = [read, &limits] {
-    return since(read) >= limits.time || (limits.interrupted && limits.interrupted->load());
-  };
+  budget.exhausted = exhausted_from(read, limits);
   const auto& named =
       conventions.checkers.empty() ? checked.history.header().checkers : conventions.checkers;
   auto verdict = check_history(checked.history, named, budget);
@@ -141,6 +150,12 @@ Result<Checked> check_file(const std::string& path, const Conventions& conventio
   checked.verdict = std::move(*verdict);
   checked.check_time = since(read);
   return checked;
+}
+
+Result<Proof> prove(const Checked& checked, const CheckLimits& limits) {
+  Budget budget = memory_and_jobs(limits);
+  budget.exhausted = exhausted_from(Clock::now(), limits);
+  return prove(checked.history, budget);
 }
 
 }  // namespace assay

@@ -9,6 +9,7 @@
 #include "checkers/checker.h"
 #include "checkers/history/history.h"
 #include "checkers/history/history_io.h"
+#include "checkers/linearizable/proof.h"
 
 namespace assay {
 
@@ -41,6 +42,9 @@ struct Checked {
 // Reads the file ("-": standard input) and checks it. Errors are those of the file (254).
 Result<Checked> check_file(const std::string& path, const Conventions& conventions,
                            const CheckLimits& limits);
+
+// The orders behind what was valid in it, within the same limits once more.
+Result<Proof> prove(const Checked& checked, const CheckLimits& limits);
 
 // 80 % of the memory of this machine.
 uint64_t most_of_memory();

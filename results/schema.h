@@ -15,7 +15,7 @@ struct Schema {
   std::string_view text;     // the schema, indented JSON
 };
 
-// In the order to list: spec, verdict, index, history-header, history-line.
+// In the order to list: spec, verdict, proof, index, history-header, history-line.
 const std::vector<Schema>& all_schemas();
 const Schema* find_schema(std::string_view name);  // nullptr when there is none
 

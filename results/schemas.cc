@@ -108,6 +108,25 @@ constexpr std::string_view kVerdict = R"json({
               "type": "array", "items": {
                 "type": "array", "minItems": 2, "maxItems": 2, "items": {"type": "integer"}
               }
+            },
+            "last_order": {
+              "title": "an order of the longest beginning that can be explained: its last steps",
+              "type": "object",
+              "required": ["before", "start", "steps"],
+              "properties": {
+                "of": {"title": "what it is an order of, where that is not the whole key", "type": "string"},
+                "before": {"title": "steps before these", "type": "integer", "minimum": 0},
+                "start": {"title": "the state before the first of these", "type": "string"},
+                "steps": {"type": "array", "items": {
+                  "title": "[operation, the state that it leaves]; operations and breaks: ordinals as above",
+                  "type": "array", "minItems": 2, "maxItems": 2
+                }},
+                "breaks": {
+                  "title": "the operation with which no order explains it any more",
+                  "type": "integer", "minimum": 0
+                }
+              },
+              "additionalProperties": false
             }
           },
           "additionalProperties": false
@@ -116,6 +135,43 @@ constexpr std::string_view kVerdict = R"json({
       }
     }
   }
+}
+)json";
+
+constexpr std::string_view kProof = R"json({
+  "$schema": "https://json-schema.org/draft/2020-12/schema",
+  "title": "a line of what `assay check --proof` writes: first the header, then one for each key",
+  "anyOf": [
+    {
+      "title": "the model and the conventions",
+      "type": "object",
+      "required": ["format", "version", "model", "failed_cas", "null_read", "reads"],
+      "properties": {
+        "format": {"const": "assay-proof"},
+        "version": {"const": 1},
+        "model": {"type": "string"},
+        "failed_cas": {"enum": ["observe", "ignore"]},
+        "null_read": {"enum": ["value", "unknown"]},
+        "reads": {"title": "what the target claims of them", "enum": ["linearizable", "sequential", "stale"]}
+      },
+      "additionalProperties": false
+    },
+    {
+      "title": "a key, or several that operations connect",
+      "type": "object",
+      "required": ["keys", "initial"],
+      "properties": {
+        "keys": {"title": "empty where the history has none", "type": "array", "items": {"type": "string"}},
+        "initial": {"title": "the initial value of each", "type": "array"},
+        "order": {
+          "title": "indexes of invocations in the history file",
+          "type": "array", "items": {"type": "integer", "minimum": 0}
+        },
+        "verdict": {"title": "where there is no order", "enum": ["invalid", "unknown"]}
+      },
+      "additionalProperties": false
+    }
+  ]
 }
 )json";
 
@@ -247,9 +303,35 @@ constexpr std::string_view kResult = R"json({
             "invoked_ns": {"type": "integer"},
             "returned_ns": {"type": "integer"}
           }
-        }}
+        }},
+        "last_order": {
+          "title": "an order of the longest beginning that can be explained: its last steps",
+          "type": "object",
+          "required": ["before", "start", "steps"],
+          "properties": {
+            "of": {"title": "what it is an order of, where that is not the whole key", "type": "string"},
+            "before": {"title": "steps before these", "type": "integer", "minimum": 0},
+            "start": {"title": "the state before the first of these", "type": "string"},
+            "steps": {"type": "array", "items": {
+              "type": "object",
+              "required": ["index", "state"],
+              "properties": {
+                "index": {"title": "of the invocation in history.jsonl", "type": "integer"},
+                "state": {"title": "that it leaves, in the model's words", "type": "string"}
+              }
+            }},
+            "breaks": {
+              "title": "index of the invocation with which no order explains it any more",
+              "type": "integer"
+            }
+          }
+        }
       }
     }]},
+    "weaker": {
+      "title": "of an invalid history: which weaker promises it keeps or breaks, in words",
+      "type": "array", "items": {"type": "string"}
+    },
     "operations": {
       "type": "object",
       "required": ["ok", "fail", "info"],
@@ -280,6 +362,7 @@ const std::vector<Schema>& all_schemas() {
   static const std::vector<Schema> schemas = {
       {"spec", "spec.json: what to run, and how a run was made", kSpec},
       {"verdict", "verdict.json: the verdict tree", kVerdict},
+      {"proof", "a line of what `assay check --proof` writes", kProof},
       {"index", "a line of index.jsonl: one finished run", kIndex},
       {"history-header", "the first line of history.jsonl", kHistoryHeader},
       {"history-line", "a further line of history.jsonl", kHistoryLine},

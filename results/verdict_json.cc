@@ -47,6 +47,19 @@ Value facts_value(const Verdict& verdict) {
   return Value::array(std::move(facts));
 }
 
+Value order_value(const LastOrder& order) {
+  Value::Array steps;
+  for (const OrderStep& step : order.steps) {
+    steps.push_back(Value::pair(static_cast<int64_t>(step.operation), step.state));
+  }
+  Value::Object members = {{Symbol("before"), static_cast<int64_t>(order.before)},
+                           {Symbol("start"), order.start},
+                           {Symbol("steps"), Value::array(std::move(steps))}};
+  if (order.breaks) members.emplace_back(Symbol("breaks"), static_cast<int64_t>(*order.breaks));
+  if (!order.of.empty()) members.emplace_back(Symbol("of"), order.of);
+  return Value::object(std::move(members));
+}
+
 Value witness_value(const Witness& witness, const History* history) {
   Value::Array operations;
   Value::Array indexes;
@@ -61,6 +74,7 @@ Value witness_value(const Witness& witness, const History* history) {
   if (history != nullptr) {
     members.emplace_back(Symbol("indexes"), Value::array(std::move(indexes)));
   }
+  if (witness.order) members.emplace_back(Symbol("last_order"), order_value(*witness.order));
   return Value::object(std::move(members));
 }
 
@@ -94,12 +108,26 @@ std::vector<std::string> texts(const Value& array) {
   return lines;
 }
 
+LastOrder order_from(const Value& value) {
+  LastOrder order;
+  order.before = static_cast<size_t>(value["before"].as_int());
+  order.start = value["start"].as_text();
+  for (const Value& step : value["steps"].as_array()) {
+    order.steps.push_back({static_cast<size_t>(step.as_array()[0].as_int()),
+                           std::string(step.as_array()[1].as_text())});
+  }
+  if (!value["breaks"].is_null()) order.breaks = static_cast<size_t>(value["breaks"].as_int());
+  if (!value["of"].is_null()) order.of = value["of"].as_text();
+  return order;
+}
+
 Witness witness_from(const Value& value) {
   Witness witness;
   for (const Value& id : value["operations"].as_array()) {
     witness.operations.push_back(static_cast<size_t>(id.as_int()));
   }
   witness.lines = texts(value["text"]);
+  if (!value["last_order"].is_null()) witness.order = order_from(value["last_order"]);
   return witness;
 }
 

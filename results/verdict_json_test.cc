@@ -11,6 +11,16 @@ namespace {
 
 using testing::HasSubstr;
 
+bool same_order(const LastOrder& a, const LastOrder& b) {
+  const auto steps = [](const LastOrder& order) {
+    std::vector<std::pair<size_t, std::string>> all;
+    for (const OrderStep& step : order.steps) all.emplace_back(step.operation, step.state);
+    return all;
+  };
+  return a.of == b.of && a.before == b.before && a.start == b.start && a.breaks == b.breaks &&
+         steps(a) == steps(b);
+}
+
 bool same(const Verdict& a, const Verdict& b) {
   if (a.name != b.name || a.safety != b.safety || a.progress != b.progress ||
       a.reason != b.reason || a.counts != b.counts || a.facts != b.facts ||
@@ -19,6 +29,10 @@ bool same(const Verdict& a, const Verdict& b) {
   }
   if (a.witness &&
       (a.witness->operations != b.witness->operations || a.witness->lines != b.witness->lines)) {
+    return false;
+  }
+  if (a.witness && a.witness->order.has_value() != b.witness->order.has_value()) return false;
+  if (a.witness && a.witness->order && !same_order(*a.witness->order, *b.witness->order)) {
     return false;
   }
   for (size_t i = 0; i < a.children.size(); ++i) {
@@ -34,7 +48,8 @@ Verdict sample() {
   key.reason = "stale read: \u00e9";
   key.counts = {{"z", 3}, {"a", -1}, {"m", INT64_MAX}};
   key.facts = {{"not tested", "clocks"}, {"not tested", "disks"}, {"", ""}};
-  key.witness = Witness{{7, 3, 5}, {"p3 read 4", "", "and then \"5\""}};
+  key.witness = Witness{{7, 3, 5}, {"p3 read 4", "", "and then \"5\""}, LastOrder{}};
+  key.witness->order = {.of = "those on 4", .before = 3, .start = "null", .steps = {{3, "4"}, {0, ""}}, .breaks = 7};
   Verdict blocked;
   blocked.name = "availability";
   blocked.safety = Safety::kVacuous;
@@ -44,6 +59,7 @@ Verdict sample() {
   unknown.safety = Safety::kUnknown;
   unknown.progress = Progress::kUnknown;
   unknown.witness = Witness{};
+  unknown.witness->order = LastOrder{};
   Verdict checker;
   checker.name = "linearizable";
   checker.progress = Progress::kOk;

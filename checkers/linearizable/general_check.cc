@@ -6,6 +6,7 @@
 #include "checkers/facts.h"
 #include "checkers/history/vocabulary.h"
 #include "checkers/linearizable/general_story.h"
+#include "checkers/linearizable/last_order.h"
 #include "checkers/linearizable/linearizable.h"
 #include "checkers/models/registry.h"
 #include "checkers/words.h"
@@ -107,6 +108,7 @@ Verdict tell_part(const History& history, const assay::Model& model, const PartG
   verdict.reason = story.anomaly + on_part(group.part);
   const std::string word = whose_word(history, model, group, core.last, limits);
   story.witness.lines.push_back(word);
+  story.witness.order = last_order(history, model, group, core.last, limits);
   verdict.facts = {{std::string(fact::kRestsOn), word},
                    {"decided by", std::string(to_string(result.found.stage))}};
   verdict.counts = {{"operations", static_cast<int64_t>(group.ids.size())},

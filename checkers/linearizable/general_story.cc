@@ -46,6 +46,11 @@ class GeneralTeller {
       if (i >= first) lines.push_back(line(history_[core_.ops[i]]));
     }
     if (core_.start) lines.push_back(before());
+    if (core_.open > 0) {
+      lines.push_back((core_.open == 1 ? std::string("1 other operation") : "each of " +
+                       std::to_string(core_.open) + " other operations") +
+                      " may happen at any time after its start, or never: that does not help");
+    }
     if (!core_.minimal) lines.push_back("the budget ended before the smallest set was found");
     return story;
   }
@@ -91,6 +96,7 @@ class GeneralTeller {
   std::string headline(const Operation& last) const {
     const std::string text = did(last);
     if (core_.ops.size() == 1) return alone(last);
+    if (core_.ops.size() > 2 && core_.ops.size() <= kFew) return together();
     const Operation* newest = nullptr;
     std::vector<Operation> others;
     for (uint32_t id : core_.ops) {
@@ -102,6 +108,14 @@ class GeneralTeller {
     }
     if (newest) return text + after(*newest, last) + did(*newest) + ": no order explains that";
     return text + " while " + did(others.back()) + ": no order explains that";
+  }
+  // Of several that only together are impossible.
+  std::string together() const {
+    std::vector<std::string> all;
+    for (uint32_t id : core_.ops) all.push_back(did(history_[id]));
+    const bool known = core_.states.size() == 1 && !core_.states[0].empty();
+    return (known ? "it was " + shortened(core_.states[0]) + ", and " : std::string()) +
+           "no order explains these together: " + listed(all);
   }
   std::string alone(const Operation& last) const {
     std::string text = did(last);
@@ -129,8 +143,8 @@ class GeneralTeller {
   std::string line(const Operation& operation) const {
     std::string text = did(operation);
     if (is_timed(operation)) {
-      return text + " (" + format_point(operation.invoke_time()) + " to " +
-             format_point(operation.return_time()) + ")";
+      return text + " (" + exact_point(operation.invoke_time()) + " to " +
+             exact_point(operation.return_time()) + ")";
     }
     return text + " (index " + std::to_string(operation.invoke_index()) + " to " +
            std::to_string(operation.return_index()) + ")";
@@ -139,7 +153,7 @@ class GeneralTeller {
     const Operation at = history_[*core_.start];
     const std::string when =
         "before " +
-        (is_timed(at) ? format_point(core_.start_returns ? at.return_time() : at.invoke_time())
+        (is_timed(at) ? exact_point(core_.start_returns ? at.return_time() : at.invoke_time())
                       : "index " + std::to_string(core_.start_returns ? at.return_index()
                                                                       : at.invoke_index()));
     std::vector<std::string> states;

@@ -10,9 +10,11 @@
 #include "checkers/check_model.h"
 #include "checkers/facts.h"
 #include "checkers/linearizable/judge.h"
+#include "checkers/linearizable/last_order.h"
 #include "checkers/linearizable/order.h"
 #include "checkers/linearizable/story.h"
 #include "checkers/linearizable/unclaimed_reads.h"
+#include "checkers/linearizable/weaker.h"
 #include "checkers/models/registry.h"
 #include "checkers/registry.h"
 #include "checkers/words.h"
@@ -272,6 +274,35 @@ std::string whose_word(const History& history, const KeyGroup& group,
   return WhoseWord(history, key_history(history, group), last, limits).sentence();
 }
 
+// "the operations on 4 and 5": which the values are, as far as they are few.
+std::string those_on(const History& history, const KeyHistory& key,
+                     const std::set<Scalar>& values) {
+  std::vector<std::string> texts;
+  for (const KeyOp& op : key.ops) {
+    if (op.f != Call::kWrite || !values.contains(op.value)) continue;
+    const Operation write = history[op.id];
+    texts.push_back(write.f() == f::delete_ ? "null" : write.argument().to_json());
+  }
+  constexpr size_t kNamed = 4;
+  if (texts.size() != values.size() || texts.size() > kNamed) {
+    return "the operations on the values concerned";
+  }
+  return "the operations on " + listed(texts);
+}
+
+// Where the key is impossible for another reason before that, of what the proof rests on.
+std::optional<LastOrder> last_order_of(const History& history, const KeyGroup& group,
+                                       const Case& found, const std::set<Scalar>& values,
+                                       Position last, const ShrinkLimits& limits) {
+  const KeyHistory key = key_history(history, group);
+  auto order = last_order(history, key, last, limits);
+  if (order) return order;
+  if (values.empty()) return first_break(history, key, last, limits);
+  order = last_order(history, found.judged, last, limits);
+  if (order) order->of = those_on(history, found.key, values);
+  return order;
+}
+
 Told tell_invalid(const History& history, const KeyGroup& group, const KeyFinding& result,
                   const Surroundings& surroundings, const ShrinkLimits& limits) {
   if (result.reads.first) return tell_unwritten(history, group, result.reads, surroundings);
@@ -295,6 +326,7 @@ Told tell_invalid(const History& history, const KeyGroup& group, const KeyFindin
   verdict.facts.emplace_back("decided by", std::string(to_string(result.found.stage)));
   verdict.counts = {{"operations", static_cast<int64_t>(group.ids.size())},
                     {"cannot be weakened", static_cast<int64_t>(core.ops.size())}};
+  story.witness.order = last_order_of(history, group, found, values, told.last, limits);
   verdict.witness = std::move(story.witness);
   return told;
 }
@@ -405,6 +437,17 @@ void add_invalid_keys(const History& history, const Keys& keys, const std::vecto
   }
 }
 
+void add_weaker_promises(const History& history, const Keys& keys,
+                         const std::vector<size_t>& invalid, size_t undecided,
+                         const Budget& budget, Verdict& verdict) {
+  if (invalid.empty() || !judges_reads(history)) return;
+  std::vector<const KeyGroup*> groups;
+  for (size_t i : invalid) groups.push_back(&keys.groups[i]);
+  for (std::string& text : weaker_promises(history, groups, undecided, budget.exhausted)) {
+    verdict.facts.emplace_back(fact::kWeaker, std::move(text));
+  }
+}
+
 // Nothing but unclaimed reads observed a value, or nothing at all did.
 void conclude_unobserved(const History& history, const UnclaimedReads& reads, Verdict& verdict) {
   if (reads.telling > 0) {
@@ -493,6 +536,7 @@ Verdict check_linearizable(const History& history, const Budget& budget,
   ShrinkLimits limits = options.shrink;
   limits.exhausted = budget.exhausted;
   if (!invalid.empty()) add_invalid_keys(history, keys, invalid, limits, verdict);
+  add_weaker_promises(history, keys, invalid, unknown.size(), budget, verdict);
   for (size_t i = 0; i < std::min(unknown.size(), kChildrenMax); ++i) {
     verdict.add(tell_unknown(history, keys.groups[unknown[i]], keys.results[unknown[i]]));
   }

@@ -12,13 +12,6 @@ constexpr size_t kLinesMax = 12;   // operations told one by one
 constexpr size_t kActorsMax = 50;
 constexpr Nanos kRecently = seconds(2);
 
-std::string exact_point(Nanos t) {
-  const int64_t us = t.count / 1000;
-  std::string digits = std::to_string(us % 1'000'000);
-  digits.insert(0, 6 - digits.size(), '0');
-  return std::to_string(us / 1'000'000) + "." + digits.substr(0, 3) + " s";
-}
-
 // One operation, ready to be spoken of.
 class Actor {
  public:
@@ -521,6 +514,13 @@ class Teller {
 Story tell(const History& history, const KeyHistory& key, const Problem& problem, const Core& core,
            const Surroundings& surroundings) {
   return Teller(history, key, problem, core, surroundings).tell();
+}
+
+std::string exact_point(Nanos t) {
+  const int64_t ms = (t.count + 500'000) / 1'000'000;
+  std::string digits = std::to_string(ms % 1'000);
+  digits.insert(0, 3 - digits.size(), '0');
+  return std::to_string(ms / 1'000) + "." + digits + " s";
 }
 
 std::string rests_on_failure(const Operation& operation) {

@@ -32,6 +32,8 @@ struct Story {
 Story tell(const History& history, const KeyHistory& key, const Problem& problem, const Core& core,
            const Surroundings& surroundings);
 
+std::string exact_point(Nanos t);  // "13.902 s"
+
 // "rests on operation 12 being a definite failure (error: timeout): …"
 std::string rests_on_failure(const Operation& operation);
 

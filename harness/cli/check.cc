@@ -5,6 +5,8 @@
 #include "harness/render.h"
 #include "harness/signal_flag.h"
 #include "results/files.h"
+#include "results/proof_file.h"
+#include "results/report/html.h"
 
 namespace assay {
 namespace {
@@ -54,6 +56,26 @@ Result<std::optional<RunFolder>> folder_of(const std::string& path, std::string&
   return std::optional<RunFolder>(std::move(*folder));
 }
 
+Result<void> write_out(const std::string& path, const std::string& text) {
+  if (path != "-") return write_file(path, text);
+  std::fputs(text.c_str(), stdout);
+  return {};
+}
+
+// The page says how it comes again, where there is no run that could.
+Result<void> write_page(const CheckArgs& args, const Checked& checked, RunInfo info) {
+  if (info.rerun.empty() && args.path != "-") info.rerun = "assay check " + args.path;
+  return write_out(args.out, html_report(Report(checked.history, checked.verdict, info)));
+}
+
+Result<void> write_proof(const CheckArgs& args, const Checked& checked, const CheckLimits& limits,
+                         Console& console) {
+  auto proof = prove(checked, limits);
+  if (!proof) return proof.error();
+  if (const std::string none = unproven_sentence(*proof); !none.empty()) console.say(none);
+  return write_out(args.proof, proof_to_jsonl(*proof, checked.history));
+}
+
 }  // namespace
 
 int check_verb(const CheckArgs& args) {
@@ -62,6 +84,9 @@ int check_verb(const CheckArgs& args) {
   const SignalFlag signalled;
   auto limits = limits_of(args, signalled);
   if (!limits) return fail(limits.error());
+  if (args.voice.json + (args.out == "-") + (args.proof == "-") > 1) {
+    return fail(input_error("standard output: expected one of --json, -o - and --proof -"));
+  }
   TestSpec expectations;
   if (args.expect) {
     if (auto set = set_option(expectations, "expect", *args.expect); !set) return fail(set.error());
@@ -98,14 +123,23 @@ int check_verb(const CheckArgs& args) {
   if (args.expect) info.expected = *args.expect;
 
   const Report report(checked->history, checked->verdict, info);
-  Console console(
-      {.json = args.voice.json, .verbosity = args.voice.verbosity, .color = args.voice.color});
+  const bool taken = args.out == "-" || args.proof == "-";  // standard output
+  Console console({.json = args.voice.json || taken,
+                   .verbosity = args.voice.verbosity,
+                   .color = args.voice.color});
   for (const std::string& warning : checked->history.warnings())
     console.note("warning: " + warning);
   console.say(console.brief() ? text_line(report, {.color = console.color()})
                               : text_report(report, {.color = console.color()}));
   if (!mismatch.empty()) console.say(mismatch);
   if (args.voice.json) std::fputs(json_report(report).c_str(), stdout);
+  if (args.html) {
+    if (auto written = write_page(args, *checked, info); !written) return fail(written.error());
+  }
+  if (!args.proof.empty()) {
+    auto written = write_proof(args, *checked, *limits, console);
+    if (!written) return fail(written.error());
+  }
   return code;
 }
 

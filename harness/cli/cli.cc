@@ -304,6 +304,14 @@ class Cli {
     sub->add_option("--budget", check_.budget,
                     "time, after which the answer is unknown (default 60s)")
         ->type_name("TIME");
+    auto* html = sub->add_flag("--html", check_.html, "also a page with the witness drawn, to -o");
+    auto* out = sub->add_option("-o,--output", check_.out, "where the page goes (- for standard output)")
+                    ->type_name("OUT");
+    html->needs(out);
+    out->needs(html);
+    sub->add_option("--proof", check_.proof,
+                    "also the order found of every valid key, which checkers/verify_proof.py verifies")
+        ->type_name("OUT");
     add_voice(*sub, voice_, quiet_, verbose_, no_color_);
   }
 
@@ -363,7 +371,7 @@ class Cli {
     CLI::App* schema = define("schema", "the JSON Schema of a file that Assay writes",
                               [this] { return schema_verb(topic_); });
     schema
-        ->add_option("NAME", topic_, "spec, verdict, index, history-header, history-line or target")
+        ->add_option("NAME", topic_, "spec, verdict, proof, result, index, history-header, history-line or target")
         ->required();
     define("version", "this program's version", [] { return version_verb(); });
   }

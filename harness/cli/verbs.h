@@ -62,7 +62,10 @@ struct CheckArgs {
   std::vector<std::string> checkers;
   std::optional<std::string> expect;
   std::string budget = "60s";
-  int jobs = 0;  // 0: as many as CPUs
+  int jobs = 0;       // 0: as many as CPUs
+  bool html = false;  // a page, to `out`
+  std::string out;    // "-": standard output
+  std::string proof;  // where to; empty: none
   Voice voice;
 };
 int check_verb(const CheckArgs& args);

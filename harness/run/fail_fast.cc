@@ -39,7 +39,7 @@ Op slim(const Op& line) {
 }  // namespace
 
 struct FailFast::Shared {
-  Shared(HistoryHeader header, Loop& to, std::function<void(Proof)> tell,
+  Shared(HistoryHeader header, Loop& to, std::function<void(ProvenAnomaly)> tell,
          const FailFastOptions& given)
       : loop(to),
         proven(std::move(tell)),
@@ -90,7 +90,7 @@ struct FailFast::Shared {
   }
 
   Loop& loop;
-  std::function<void(Proof)> proven;
+  std::function<void(ProvenAnomaly)> proven;
   const FailFastOptions options;
   Follower follower;  // the thread's
   std::atomic<bool> ended{false};
@@ -102,7 +102,7 @@ struct FailFast::Shared {
   std::thread thread;
 };
 
-FailFast::FailFast(HistoryHeader header, Loop& loop, std::function<void(Proof)> proven,
+FailFast::FailFast(HistoryHeader header, Loop& loop, std::function<void(ProvenAnomaly)> proven,
                    const FailFastOptions& options)
     : shared_(std::make_unique<Shared>(std::move(header), loop, std::move(proven), options)) {
   shared_->thread = std::thread([shared = shared_.get()] { shared->follow(); });

@@ -25,7 +25,7 @@ class FailFast {
  public:
   // proven is called on the loop, once at most. The loop must outlive it, and whatever proven
   // needs.
-  FailFast(HistoryHeader header, Loop& loop, std::function<void(Proof)> proven,
+  FailFast(HistoryHeader header, Loop& loop, std::function<void(ProvenAnomaly)> proven,
            const FailFastOptions& options = {});
   ~FailFast();  // waits for the thread
 

@@ -50,7 +50,7 @@ void Follower::forget_idle() {
   }
 }
 
-std::optional<Proof> Follower::look() {
+std::optional<ProvenAnomaly> Follower::look() {
   const std::vector<Symbol> changed = std::move(changed_);
   changed_.clear();
   // Operations without a key may concern any: there are no keys to be judged apart.
@@ -66,7 +66,7 @@ std::optional<Proof> Follower::look() {
   return std::nullopt;
 }
 
-std::optional<Proof> Follower::look_at(Symbol key) {
+std::optional<ProvenAnomaly> Follower::look_at(Symbol key) {
   const std::vector<Op>& lines = keys_[key].lines;
   const Checker* checker = refuting(lines, lines.size());
   if (checker == nullptr) {
@@ -82,7 +82,7 @@ std::optional<Proof> Follower::look_at(Symbol key) {
     if (sooner != nullptr) checker = sooner;
   }
   const Op& last = lines[invalid - 1];
-  return Proof{std::string(checker->name()), key, last.index, last.time};
+  return ProvenAnomaly{std::string(checker->name()), key, last.index, last.time};
 }
 
 const Checker* Follower::refuting(const std::vector<Op>& lines, size_t count) {

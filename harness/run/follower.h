@@ -19,7 +19,7 @@
 
 namespace assay {
 
-struct Proof {
+struct ProvenAnomaly {
   std::string checker;
   Symbol key;
   int64_t index = 0;  // of the completion with which it was proven
@@ -44,7 +44,7 @@ class Follower {
   // There was a line of this key that take() does not get.
   void lose(Symbol key);
   // Looks at the keys with new completions. The first proof; nothing more is of use then.
-  std::optional<Proof> look();
+  std::optional<ProvenAnomaly> look();
 
   size_t lines() const { return lines_; }               // kept
   size_t left_out() const { return left_out_.size(); }  // keys
@@ -57,7 +57,7 @@ class Follower {
 
   void leave_out(Symbol key);
   void forget_idle();
-  std::optional<Proof> look_at(Symbol key);
+  std::optional<ProvenAnomaly> look_at(Symbol key);
   const Checker* refuting(const std::vector<Op>& lines, size_t count);
 
   const HistoryHeader header_;

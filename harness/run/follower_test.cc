@@ -21,7 +21,7 @@ bool go_on() { return false; }
 Follower follower(FollowerOptions options = {}) { return {header(), no_time, go_on, options}; }
 
 // Looks after every line.
-std::optional<Proof> follow(Follower& follower, const std::vector<Op>& lines) {
+std::optional<ProvenAnomaly> follow(Follower& follower, const std::vector<Op>& lines) {
   for (const Op& line : lines) {
     follower.take(line);
     if (auto proof = follower.look()) return proof;
@@ -193,10 +193,10 @@ TEST_P(OnSimulatedRuns, ProvesWhatTheCheckFindsAndAtTheFirstLineThatShowsIt) {
 class FailFastTest : public testing::Test {
  protected:
   RealLoop loop_;
-  std::vector<Proof> proofs_;
+  std::vector<ProvenAnomaly> proofs_;
   FailFast fail_fast_{header(),
                       loop_,
-                      [this](Proof proof) { proofs_.push_back(std::move(proof)); },
+                      [this](ProvenAnomaly proof) { proofs_.push_back(std::move(proof)); },
                       {.period = milliseconds(1)}};
 };
 
@@ -220,7 +220,7 @@ TEST(FailFast, WhatItsQueueCannotHoldIsLeftOutByWholeKeys) {
   bool proven = false;
   FailFast small{header(),
                  loop,
-                 [&](const Proof&) { proven = true; },
+                 [&](const ProvenAnomaly&) { proven = true; },
                  {.period = milliseconds(20), .queue_max = 1}};
   // Where the read were judged without the write, it would be out of thin air.
   for (const Op& line : ops_of("0 invoke write k 1\n0 ok write k 1\n")) small.take(line);

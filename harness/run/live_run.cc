@@ -160,12 +160,12 @@ class LiveRun::Impl {
     auto header = parse_header(*parse_value(header_line(plan_.header())));
     ASSAY_CHECK(header.ok(), "our own header: %s", header.error().message.c_str());
     fail_fast_ = std::make_unique<FailFast>(std::move(*header), loop_,
-                                            [this](const Proof& proof) { proven(proof); });
+                                            [this](const ProvenAnomaly& proof) { proven(proof); });
     recorder_.follow([this](const Op& line) { fail_fast_->take(line); });
   }
 
   // The load ends here, as if its time were over.
-  void proven(const Proof& proof) {
+  void proven(const ProvenAnomaly& proof) {
     if (ending_ || !loading_) return;  // it has ended already
     recorded_.proof = proof;
     observer_->note_proof(proof);

@@ -19,7 +19,7 @@ struct Recorded {
   bool interrupted = false;  // SIGINT or SIGTERM
   bool impatient = false;    // a second one: the user wants no report
   bool past_deadline = false;
-  std::optional<Proof> proof;    // --fail-fast ended the load
+  std::optional<ProvenAnomaly> proof;    // --fail-fast ended the load
   std::optional<Error> failure;  // of the harness, the set-up, the environment
   Nanos duration;
 };

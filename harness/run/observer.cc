@@ -137,7 +137,7 @@ void Observer::note_log(int node, std::string_view line) {
                                     {"finding", Value(finding)}}));
 }
 
-void Observer::note_proof(const Proof& proof) {
+void Observer::note_proof(const ProvenAnomaly& proof) {
   recorder_.observe(f::proof, object({{"checker", Value(proof.checker)},
                                       {"key", Value(proof.key.text())},
                                       {"index", Value(proof.index)},

@@ -39,7 +39,7 @@ class Observer {
   // A line of a node's log. Kept in the history only when the target finds something in it.
   void note_log(int node, std::string_view line);
   void note_phase(std::string_view phase, std::string_view why = "");
-  void note_proof(const Proof& proof);
+  void note_proof(const ProvenAnomaly& proof);
 
   // Asks every node for its hashes over the last `count` applied entries, and records them.
   void record_chains(int64_t count, std::function<void()> done);

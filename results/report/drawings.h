@@ -9,7 +9,8 @@
 namespace assay::report {
 
 // The operations of the witness, a row per process, with values and the order that real time
-// imposes, above the nodes with their roles and faults. Empty when there is no witness.
+// imposes, above the states of the last legal order and the nodes with their roles and faults; below,
+// the steps of that order and where it breaks. Empty when there is no witness.
 std::string witness_drawing(const Report& report, double width);
 
 // The whole run as one strip: faults, a lane per node with leader, term and faults, operations per

@@ -159,6 +159,14 @@ TEST(JsonReport, HoldsWhatCiScriptsAskFor) {
   EXPECT_EQ(witness["operations"].as_array().size(), 3u);
   EXPECT_EQ(witness["operations"].as_array()[2]["result"].as_int(), 4);
   EXPECT_EQ(witness["operations"].as_array()[2]["node"].as_text(), "n2");
+  const Value& order = witness["last_order"];
+  EXPECT_EQ(order["before"].as_int(), 37);
+  EXPECT_EQ(order["start"].as_text(), "null");
+  EXPECT_EQ(order["steps"].as_array()[1]["state"].as_text(), "5");
+  EXPECT_EQ(order["steps"].as_array()[1]["index"], witness["operations"].as_array()[1]["index"]);
+  EXPECT_EQ(order["breaks"], witness["operations"].as_array()[2]["index"]);
+  EXPECT_EQ(json["weaker"].as_array().size(), 1u);
+  EXPECT_TRUE(json_of(sample::valid())["weaker"].is_null());
   EXPECT_TRUE(json_of(sample::valid())["witness"].is_null());
   EXPECT_TRUE(json_of(sample::foreign())["run_folder"].is_null());
 }

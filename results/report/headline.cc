@@ -26,6 +26,7 @@ std::vector<std::string>* place_of(Evidence& evidence, std::string_view name) {
   if (name == fact::kMissing) return &evidence.missing;
   if (name == fact::kRemedy) return &evidence.remedies;
   if (name == fact::kConvention) return &evidence.conventions;
+  if (name == fact::kWeaker) return &evidence.weaker;
   return nullptr;
 }
 
@@ -85,6 +86,12 @@ std::vector<std::string> usual_remedies(Word word) {
     default:
       return {};
   }
+}
+
+// "p3 read 4" begins with a name, and stays as it is.
+std::string capitalised_story(const std::string& line) {
+  const bool process = line.size() > 1 && line[0] == 'p' && line[1] >= '0' && line[1] <= '9';
+  return process ? line : capitalised(line);
 }
 
 bool find_witness_of(const Verdict& verdict, const std::string& path, bool decisive, Word word,
@@ -186,7 +193,7 @@ Headline headline_of(const Verdict& verdict, const RunInfo& info) {
   // The first line says it all, and may be the reason itself.
   if (headline.sentence.find(capitalised(lines[0])) == std::string::npos &&
       headline.sentence.find(lines[0]) == std::string::npos) {
-    headline.sentence += (headline.sentence.empty() ? "" : " ") + sentence(lines[0]);
+    headline.sentence += (headline.sentence.empty() ? "" : " ") + sentence(capitalised_story(lines[0]));
   }
   headline.lines.assign(lines.begin() + 1, lines.end());
   return headline;

@@ -43,6 +43,7 @@ struct Evidence {
   std::vector<std::string> remedies;
   std::vector<std::string> conventions;
   std::vector<std::string> rests_on;
+  std::vector<std::string> weaker;  // promises, kept or broken
 };
 // Facts of those names (checkers/facts.h), each once; where a checker gave none, what the digest
 // and the word alone allow to say.

@@ -134,7 +134,8 @@ std::string right_html(const Report& report) {
             list_card("What was not tested", evidence.not_tested) + rerun_card(report);
       break;
     case Outcome::kInvalid:
-      out = rerun_card(report) + list_card("Rests on", evidence.rests_on) + logs_card(report) +
+      out = rerun_card(report) + list_card("Rests on", evidence.rests_on) +
+            list_card("Weaker promises", evidence.weaker) + logs_card(report) +
             list_card("Conventions", evidence.conventions);
       break;
     case Outcome::kFailed:

@@ -94,6 +94,10 @@ svg .in-bar.on-pause, svg .in-bar.on-partition { fill: #1b2128; }
 .faint { opacity: 0.6; stroke-width: 1; }
 .open { stroke: var(--info); stroke-width: 2; stroke-dasharray: 5 4; }
 .arrow { fill: none; stroke: var(--soft); stroke-width: 1.3; marker-end: url(#arrow); } .arrow-head { fill: var(--soft); }
+.step { fill: var(--panel); stroke: var(--soft); } .step.start { stroke-dasharray: 3 2; }
+.breaks, .step.breaks { fill: none; stroke: var(--bad); stroke-width: 2; stroke-dasharray: none; }
+.cross { fill: none; stroke: var(--bad); stroke-width: 2.4; stroke-linecap: round; } svg .bad { fill: var(--bad); font-weight: 600; }
+.state { fill: color-mix(in srgb, var(--leader) 16%, var(--paper)); stroke: var(--leader); }
 .plate { fill: var(--paper); stroke: var(--line); }
 .r-leader { fill: var(--leader); } .r-follower { fill: var(--follower); } .r-other { fill: var(--faint); opacity: 0.5; }
 .r-candidate { fill: var(--paper); stroke: var(--candidate); stroke-width: 1.5; }

@@ -71,6 +71,35 @@ TEST(HtmlReport, AnInvalidRunShowsItsWitnessWithValuesNodesFaultsAndOrder) {
   EXPECT_THAT(page, HasSubstr("independent of your error mapping"));
 }
 
+TEST(HtmlReport, TheLastLegalOrderIsDrawnWithItsStatesAndWhereItBreaks) {
+  const std::string page = page_of(sample::invalid({}), "order");
+  EXPECT_THAT(page, HasSubstr("The last legal order, the last 2 of 39 steps"));
+  EXPECT_THAT(page, HasSubstr(">after 37 steps<"));
+  EXPECT_THAT(page, HasSubstr(">leaves 5<"));
+  EXPECT_THAT(page, HasSubstr(">fits in no order<"));
+  EXPECT_EQ(count(page, "class=\"state\""), 3u) << "null, 4, 5";
+  EXPECT_THAT(page, HasSubstr(">state</text>"));
+  EXPECT_EQ(count(page, "class=\"cross\""), 2u);
+  EXPECT_THAT(page, HasSubstr("monotonic reads: kept: none went back"));
+  SampleRun run = sample::invalid({});
+  run.verdict.children[0].children.back().witness->order.reset();
+  EXPECT_THAT(page_of(run, "no_order"), Not(HasSubstr("The last legal order")));
+}
+
+// Whatever a checker says, the page stands.
+TEST(HtmlReport, AnOrderWithLongOrMissingThingsIsDrawnAllTheSame) {
+  SampleRun run = sample::invalid({});
+  LastOrder& order = *run.verdict.children[0].children.back().witness->order;
+  order.of = std::string(5000, 'o');
+  order.start = std::string(100'000, '<');
+  for (int i = 0; i < 200; ++i) order.steps.push_back({static_cast<size_t>(i), std::string(500, '&')});
+  order.steps.push_back({SIZE_MAX, ""});
+  order.breaks = SIZE_MAX;
+  page_of(run, "long_order");
+  order = {};
+  page_of(run, "empty_order");
+}
+
 TEST(HtmlReport, OfManyInvalidPartsOnlyTheOneShownIsOpenAndSpeaks) {
   SampleRun run = sample::invalid({});
   Verdict other = *run.verdict.find("linearizable/k7");

@@ -40,18 +40,34 @@ Value operation_value(const Operation& operation) {
   return out.take();
 }
 
+Value order_value(const LastOrder& order, const History& history) {
+  const auto index = [&](size_t id) { return history[id].invoke_index(); };
+  Value::Array steps;
+  for (const OrderStep& step : order.steps) {
+    if (step.operation >= history.size()) continue;
+    steps.push_back(Members().put("index", index(step.operation)).put("state", step.state).take());
+  }
+  Members out;
+  if (!order.of.empty()) out.put("of", order.of);
+  out.put("before", static_cast<int64_t>(order.before)).put("start", order.start);
+  out.put("steps", Value::array(std::move(steps)));
+  if (order.breaks && *order.breaks < history.size()) out.put("breaks", index(*order.breaks));
+  return out.take();
+}
+
 Value witness_value(const Report& report) {
   if (report.witness.verdict == nullptr) return {};
   Value::Array operations;
   for (const Operation& operation : report.witness_operations) {
     operations.push_back(operation_value(operation));
   }
-  const auto& lines = report.witness.verdict->witness->lines;
-  return Members()
-      .put("path", report.witness.path)
-      .put("text", Value::array({lines.begin(), lines.end()}))
-      .put("operations", Value::array(std::move(operations)))
-      .take();
+  const Witness& witness = *report.witness.verdict->witness;
+  Members out;
+  out.put("path", report.witness.path);
+  out.put("text", Value::array({witness.lines.begin(), witness.lines.end()}));
+  out.put("operations", Value::array(std::move(operations)));
+  if (witness.order) out.put("last_order", order_value(*witness.order, report.history));
+  return out.take();
 }
 
 Value operations_value(const report::Digest& digest) {
@@ -90,6 +106,8 @@ std::string json_report(const Report& report) {
     out.put("expected", info.expected).put("as_expected", info.as_expected);
   }
   out.put("witness", witness_value(report));
+  const auto& weaker = report.evidence.weaker;
+  if (!weaker.empty()) out.put("weaker", Value::array({weaker.begin(), weaker.end()}));
   out.put("operations", operations_value(report.digest));
   out.put("faults", faults_value(report.digest));
   out.put("read_ms", milliseconds_value(info.read_time));

@@ -212,7 +212,7 @@ double draw_legend(Svg& svg, const std::vector<LegendItem>& items, Point at, dou
   double x = at.x;
   double y = at.y;
   for (const LegendItem& item : items) {
-    const double needed = 18 + text_width(item.name, 10.5) + 9;
+    const double needed = 18 + text_width(item.name, 10.5) + 14;
     if (x + needed > at.x + width && x > at.x) {
       x = at.x;
       y += kRow;

@@ -397,7 +397,14 @@ SampleRun invalid(Options options) {
           format_point(fault_intervals(run.history).at(3).begin),
       "p1000 wrote 4 to k7 on n1, and p1001 then changed 4 to 5 on n3: both were acknowledged",
       "p1003 invoked its read after both had returned, so it had to see 5 or something newer"};
+  const auto& ids = witness.operations;
+  witness.order = LastOrder{.of = "",
+                            .before = 37,
+                            .start = "null",
+                            .steps = {{ids.at(0), "4"}, {ids.at(1), "5"}},
+                            .breaks = ids.at(2)};
   Verdict linearizable = linearizable_verdict();
+  linearizable.facts.emplace_back(fact::kWeaker, "monotonic reads: kept: none went back");
   Verdict key = verdict_of("k7", Safety::kInvalid, Progress::kNotDue, "stale read of k7");
   key.counts = {{"operations", 312}, {"states", 1204}};
   key.facts = {{std::string(fact::kRestsOn),

@@ -182,6 +182,7 @@ std::string text_report(const Report& report, const TextOptions& options) {
   const auto& evidence = report.evidence;
   const bool valid = report.headline.outcome == Outcome::kValid;
   page.list("rests on", evidence.rests_on);
+  page.list("weaker promises", evidence.weaker);
   if (valid) page.list("could have been caught", evidence.could_have_been_caught);
   if (!valid && report.headline.outcome != Outcome::kInvalid) {
     page.list("missing", evidence.missing);

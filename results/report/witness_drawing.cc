@@ -5,6 +5,7 @@
 #include "results/report/drawings.h"
 #include "results/report/lanes.h"
 #include "results/report/markup.h"
+#include "results/report/order_drawing.h"
 #include "results/report/words.h"
 
 namespace assay::report {
@@ -49,22 +50,32 @@ class Drawing {
     find_window();
     find_context();
     make_rows();
+    const auto& order = report.witness.verdict->witness->order;
+    if (order) order_ = &*order;
+    number_steps();
   }
 
   std::string draw() {
     place_rows();
-    const double lanes_top = rows_bottom_ + 6;
+    const std::vector<StateSpan> spans = state_spans();
+    const double lanes_top = rows_bottom_ + 6 + (spans.empty() ? 0 : kLane);
     const std::vector<Symbol> nodes = timed_ ? nodes_shown() : std::vector<Symbol>();
     const double bottom = lanes_top + kLane * static_cast<double>(nodes.size());
     draw_guides(bottom);
     for (const Row& row : rows_) draw_row_background(row);
     draw_arrows();
     for (const Row& row : rows_) draw_row(row);
+    if (!spans.empty()) draw_state_lane(spans, rows_bottom_ + 6);
     draw_lanes(nodes, lanes_top);
     double y = bottom + 6;
     y += draw_legend(svg_, legend(), {kLeft, y}, width_ - kLeft - kRight);
     y += draw_captions(y);
-    return svg_.finish(width_, y + 2, "The witness: its operations, by process and time");
+    if (order_ != nullptr) {
+      y += 14;
+      y += draw_order(svg_, *order_, report_.history, {kLeft, y, width_ - kLeft - kRight, 0});
+    }
+    return svg_.finish(width_, y + 2,
+                       "The witness: its operations by process and time, and the last legal order");
   }
 
  private:
@@ -79,6 +90,37 @@ class Drawing {
   bool in_witness(size_t id) const {
     return std::any_of(operations_.begin(), operations_.end(),
                        [&](const Operation& o) { return o.id() == id; });
+  }
+
+  void number_steps() {
+    if (order_ == nullptr) return;
+    for (size_t i = 0; i < order_->steps.size(); ++i) {
+      numbers_[order_->steps[i].operation] = order_->before + i + 1;
+    }
+  }
+  bool breaks(const Operation& o) const { return order_ && order_->breaks == o.id(); }
+
+  // Each step happens as soon as it can after the one before.
+  std::vector<StateSpan> state_spans() const {
+    std::vector<StateSpan> spans;
+    if (order_ == nullptr || order_->start.empty()) return spans;
+    double at = axis_.from();
+    spans.push_back({at, order_->start});
+    for (const OrderStep& step : order_->steps) {
+      if (step.operation >= report_.history.size()) continue;
+      at = std::max(at, begin_of(report_.history[step.operation]));
+      if (step.state != spans.back().state) spans.push_back({at, step.state});
+    }
+    return spans;
+  }
+  void draw_state_lane(const std::vector<StateSpan>& spans, double y) {
+    double until = axis_.to();
+    if (order_->breaks && *order_->breaks < report_.history.size()) {
+      const Operation o = report_.history[*order_->breaks];
+      until = std::max(begin_of(o), is_open(o) ? begin_of(o) : end_of(o));
+    }
+    draw_states(svg_, spans, until, axis_, {kLeft, y + 1, width_ - kRight - kLeft, kLane - 2});
+    svg_.text({kLeft - 8, y + kLane / 2 + 4}, "state", "label end");
   }
 
   void find_window() {
@@ -254,6 +296,13 @@ class Drawing {
     const std::string type(to_string(o.type()));
     std::string cls = "o-" + type + (witness ? "" : " faint");
     svg_.box(box, cls, title_of(o), witness ? 3 : 2);
+    if (breaks(o)) {
+      svg_.box({box.x - 2, box.y - 2, box.width + 4, box.height + 4}, "breaks", title_of(o), 4);
+    }
+    const auto number = numbers_.find(o.id());
+    if (witness && number != numbers_.end() && box.width > 12) {
+      svg_.text({box.x + 4, box.y + 15}, std::to_string(number->second), "tick");
+    }
     // An unknown outcome may take effect at any later time.
     if (witness && is_open(o) && right < axis_.x_to()) {
       svg_.line({right, box.y + box.height / 2}, {axis_.x_to(), box.y + box.height / 2}, "open");
@@ -359,6 +408,7 @@ class Drawing {
       items.push_back({"r-leader", "leader (term)"});
       items.push_back({"r-follower", "follower"});
     }
+    if (order_ && order_->breaks) items.push_back({"breaks", "has no place in any order"});
     if (axis_.stretched()) items.push_back({"none", "time is stretched where events are close"});
     return items;
   }
@@ -388,6 +438,8 @@ class Drawing {
   std::vector<double> marks_;
   std::map<Position, int64_t> indexes_;  // in the file, by position, where there are no times
   Axis axis_;
+  const LastOrder* order_ = nullptr;
+  std::map<size_t, size_t> numbers_;  // of the steps of the order, by operation
   std::vector<Row> rows_;
   double rows_bottom_ = 0;
   Svg svg_;

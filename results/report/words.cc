@@ -5,7 +5,8 @@
 namespace assay::report {
 
 std::string value_text(const Value& value, size_t max) {
-  return shortened(value.is_string() ? std::string(value.as_text()) : value.to_json(), max);
+  const bool bare = value.is_string() && !value.as_text().empty();
+  return shortened(bare ? std::string(value.as_text()) : value.to_json(), max);
 }
 
 std::string operation_text(const Operation& operation, size_t value_max) {

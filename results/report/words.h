@@ -8,7 +8,8 @@
 
 namespace assay::report {
 
-// "4", "null", "a" (a string without its quotes), "[1,2]"; at most `max` characters.
+// "4", "null", "a" (a string without its quotes, but for an empty one), "[1,2]"; at most `max`
+// characters.
 std::string value_text(const Value& value, size_t max);
 
 // What was asked and what came back: "read → 4", "write 5", "cas 1 → 2", "txn […] → […]".
