@@ -42,9 +42,11 @@ Judged judge(const RunFolder& folder, const Recorded& recorded,
   if (!recorded.failure) return judged;
   // Operations that no order explains stay so, whatever failed after them; all else may be our
   // doing.
-  const Verdict* convicting = judged.verdict.find("linearizable");
   Verdict rest = undecided(judged.failure);
-  if (convicting && convicting->safety == Safety::kInvalid) rest.add(*convicting);
+  for (const char* checker : {"linearizable", "version-order"}) {
+    const Verdict* convicting = judged.verdict.find(checker);
+    if (convicting && convicting->safety == Safety::kInvalid) rest.add(*convicting);
+  }
   judged.verdict = std::move(rest);
   return judged;
 }
