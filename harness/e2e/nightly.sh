@@ -20,7 +20,9 @@ tests() { # PROGRAM FILTER: a filter that finds nothing is a failure too
 ./assay test || failed="$failed test"
 export ASSAY_SEEDS=20000 ASSAY_HISTORIES=20000000 ASSAY_KILL_MOMENTS=10
 part seeds-20000 tests targets_raft_replica_test '*StormShard*'
-part histories tests checkers_test 'Search.AgreesWithBruteForce*'
+part histories tests checkers_test '*AgreesWithBruteForce*'
+part benches cmake --build build/release --target benches
+part mutants python3 harness/e2e/mutants.py . 200000
 part kill-matrix tests harness_e2e_test '*KillMatrix*'
 part healthy $bin/assay run --time-limit 20s --seeds 1..20 --expect valid
 part healthy-long $bin/assay run --time-limit 60s --seeds 1..3 --expect valid
