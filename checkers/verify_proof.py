@@ -4,12 +4,20 @@
 Verifies what `assay check HISTORY --proof PROOF` wrote, trusting nothing but this script: that each key's
 order is one that the model can go through from its initial value, respects real time, and holds every
 operation that happened once, what may have happened at most once, and what failed not at all (a failed cas
-that found another value may stand where it found it). HISTORY: JSON Lines, plain or .gz."""
+that found another value may stand where it found it). HISTORY: JSON Lines, plain or gzip. Exit code 0: verified; 1: rejected; 2: cannot be read."""
 import gzip, json, sys
 
 
-def text(value):  # equal values have equal texts; 1, 1.0, "1" and true differ
-    return json.dumps(value, sort_keys=True)
+def plain(value):  # 1 and 1.0 are one number
+    if isinstance(value, float) and value.is_integer():
+        return int(value)
+    if isinstance(value, list):
+        return [plain(item) for item in value]
+    return {key: plain(item) for key, item in value.items()} if isinstance(value, dict) else value
+
+
+def text(value):  # equal values have equal texts; 1, "1" and true differ
+    return json.dumps(plain(value), sort_keys=True)
 
 
 def need(condition, message):
@@ -18,8 +26,10 @@ def need(condition, message):
 
 
 def lines(path):
-    with (gzip.open if path.endswith(".gz") else open)(path, "rt", encoding="utf-8") as file:
-        rows = file.read().split("\n")
+    with open(path, "rb") as file:
+        raw = file.read()
+    raw = gzip.decompress(raw) if raw[:2] == b"\x1f\x8b" else raw
+    rows = raw.decode("utf-8-sig").split("\n")
     for number, row in enumerate(rows, 1):
         try:
             if row.strip():
@@ -101,7 +111,7 @@ def start(model, initial):
 
 
 def main(history, proof):
-    ops, (rules, *parts) = operations(history), list(lines(proof))
+    ops, (rules, *parts) = operations(history), list(lines(proof)) or [{}]
     need(rules.get("format") == "assay-proof" and rules["version"] == 1, "not a proof of version 1")
     model, placed, keys = rules["model"], set(), set()
     for part in parts:
@@ -129,4 +139,8 @@ def main(history, proof):
 if __name__ == "__main__":
     if len(sys.argv) != 3:
         sys.exit(__doc__)
-    main(*sys.argv[1:])
+    try:
+        main(*sys.argv[1:])
+    except (OSError, UnicodeDecodeError, RecursionError, KeyError, TypeError, ValueError) as problem:
+        print(f"cannot be read: {type(problem).__name__}: {problem}", file=sys.stderr)
+        sys.exit(2)

@@ -298,6 +298,19 @@ TEST_F(FormatFiles, CompressedOnesAreReadAndWritten) {
   EXPECT_LT(std::filesystem::file_size(path("h.jsonl.zst")) * 4, text.size());
 }
 
+TEST_F(FormatFiles, AFileIsWrittenWholeOrNotAtAll) {
+  const History history = read_text(some_lines(10));
+  std::filesystem::create_directory(path("h.jsonl.part"));  // it cannot be begun
+  std::ofstream(path("h.jsonl")) << "what was there";
+  EXPECT_FALSE(write_history(history, path("h.jsonl"), HistoryFormat::kJsonl));
+  std::ifstream in(path("h.jsonl"));
+  EXPECT_EQ(std::string(std::istreambuf_iterator<char>(in), {}), "what was there");
+  std::filesystem::remove(path("h.jsonl.part"));
+  EXPECT_TRUE(write_history(history, path("h.jsonl"), HistoryFormat::kJsonl));
+  EXPECT_FALSE(std::filesystem::exists(path("h.jsonl.part")));
+  EXPECT_TRUE(write_history(history, "/dev/null", HistoryFormat::kJsonl));
+}
+
 TEST_F(FormatFiles, MembersBehindEachOtherAreOneText) {
   const std::string text = some_lines(5'000);
   const size_t half = text.size() / 2;  // in the middle of a line

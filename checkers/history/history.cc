@@ -460,6 +460,12 @@ struct HistoryBuilder::Pairing {
   Slot slot_of(const Value& value);
 };
 
+// Whose answer carries what was asked for, or nothing.
+static bool repeats_its_argument(Symbol f) {
+  static const Symbol kPut{"put"}, kAppend{"append"}, kAdd{"add"}, kRemove{"remove"};
+  return f == f::write || f == f::cas || f == kPut || f == kAppend || f == kAdd || f == kRemove;
+}
+
 Result<void> HistoryBuilder::Pairing::check_order(const Op& line) {
   if (store.events == kOpen - 1)
     return input_error("expected at most " + std::to_string(kOpen - 1) + " lines, found more");
@@ -525,7 +531,7 @@ Result<void> HistoryBuilder::Pairing::add_client(const Op& line) {
                        " by process " + process_name(line.process) + ", found key " +
                        quoted(line.key));
   finish(open, line);
-  if (line.type == OpType::kOk && (f == f::write || f == f::cas) && !line.value.is_null() &&
+  if (line.type == OpType::kOk && repeats_its_argument(f) && !line.value.is_null() &&
       !answers_its_argument(open)) {
     return input_error("expected the value that process " + process_name(line.process) +
                        " invoked " + quoted(f) + " with, found " + line.value.to_json());

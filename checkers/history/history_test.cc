@@ -131,6 +131,10 @@ TEST(History, RefusesWhatCannotBePaired) {
             "expected the value that process 0 invoked \"write\" with, found 2");
   EXPECT_EQ(refusal("0 invoke cas k [1,2]\n0 ok cas k [1,3]"),
             "expected the value that process 0 invoked \"cas\" with, found [1,3]");
+  for (const std::string f : {"put", "append", "add", "remove"}) {
+    EXPECT_EQ(refusal("0 invoke " + f + " k 1\n0 ok " + f + " k 2"),
+              "expected the value that process 0 invoked \"" + f + "\" with, found 2");
+  }
   EXPECT_EQ(refusal("0 invoke write k 1\n0 ok write k 1.0"), "");
   EXPECT_EQ(refusal("0 invoke cas k [1,[2]]\n0 ok cas k [1,[2]]"), "");
   EXPECT_EQ(refusal("0 invoke write k 1\n0 ok write k"), "") << "it need not be said again";

@@ -109,8 +109,10 @@ class Teller {
                                    tell_outdated() || tell_failed_cas() || tell_disagreement());
     if (!told) {
       anomaly_ = "no order explains the operations";
-      headline_ = "no order of " + count(actors_.size(), "operation") +
-                  " explains their values: they contradict each other";
+      headline_ = actors_.size() == 1
+                      ? actors_[0].did() + ", and no order of what else may have happened allows it"
+                      : "no order of " + count(actors_.size(), "operation") +
+                            " explains their values: they contradict each other";
     }
     add_fault(headline_);
     Story story{.anomaly = anomaly_, .witness = {}};

@@ -233,6 +233,30 @@ TEST(Models, WhatAModelDoesNotHaveIsAnInputError) {
               HasSubstr("needs [[\"read\" or \"write\", register, value], ...]"));
   EXPECT_THAT(refused("0 invoke read k\n", R"({"model":"queue"})"),
               HasSubstr("register, cas-register, multi-register, mutex, kv, set"));
+  // An answer to other steps than those that were asked for.
+  const std::string asked = "0 invoke txn [[\"write\",\"x\",1],[\"read\",\"y\",null]]\n0 ok txn ";
+  for (const char* answer : {"[[\"write\",\"x\",2],[\"read\",\"y\",null]]", "[[\"write\",\"x\",1]]",
+                             "[[\"write\",\"x\",1],[\"read\",\"z\",null]]",
+                             "[[\"read\",\"x\",1],[\"read\",\"y\",null]]"}) {
+    EXPECT_THAT(refused(asked + answer + "\n", R"({"model":"multi-register"})"),
+                HasSubstr("operation 0: txn needs an answer to the steps that were asked for"));
+  }
+  EXPECT_TRUE(checker.accepts(history_of(
+      asked + "[[\"write\",\"x\",1],[\"read\",\"y\",5]]\n", R"({"model":"multi-register"})")));
+}
+
+TEST(Models, ASetMayBeginWithElements) {
+  const Checker& checker = linearizable_checker();
+  auto judge = [&](const char* read) {
+    return checker
+        .check(history_of(std::string("0 invoke add s 3\n0 ok add s 3\n1 invoke read s\n1 ok read s ") +
+                              read + "\n",
+                          R"({"model":"set","initial":[1,2]})"),
+               Budget{})
+        .safety;
+  };
+  EXPECT_EQ(judge("[3,2,1]"), Safety::kValid);
+  EXPECT_EQ(judge("[3]"), Safety::kInvalid);
 }
 
 TEST(Models, AnExhaustedBudgetIsUnknownWithTheEventReached) {

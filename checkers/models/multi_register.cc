@@ -34,6 +34,18 @@ bool is_step(const Value& step) {
   return is_step_of(step, "read") || is_step_of(step, "write");
 }
 
+// The same steps, with what the reads found.
+bool answers(const Value& asked, const Value& done) {
+  if (!asked.is_array() || !done.is_array()) return done.is_null();
+  return std::equal(asked.as_array().begin(), asked.as_array().end(), done.as_array().begin(),
+                    done.as_array().end(), [](const Value& ask, const Value& did) {
+                      if (!is_step(ask) || !is_step(did)) return false;
+                      return is_step_of(ask, did.as_array()[0].as_text()) &&
+                             register_name(ask) == register_name(did) &&
+                             (is_step_of(ask, "read") || ask.as_array()[2] == did.as_array()[2]);
+                    });
+}
+
 class MultiRegisterModel : public ModelOf<Registers> {
  public:
   std::string_view name() const override { return "multi-register"; }
@@ -51,8 +63,11 @@ class MultiRegisterModel : public ModelOf<Registers> {
     const bool fine = steps.is_array() && !steps.as_array().empty() &&
                       std::all_of(steps.as_array().begin(),
                                                       steps.as_array().end(), is_step);
-    return fine ? "" : "needs [[\"read\" or \"write\", register, value], ...], found " +
-                           steps.to_json();
+    if (!fine)
+      return "needs [[\"read\" or \"write\", register, value], ...], found " + steps.to_json();
+    if (operation.type() != OpType::kOk || answers(operation.argument(), operation.result())) return "";
+    return "needs an answer to the steps that were asked for, " + operation.argument().to_json() +
+           ", found " + operation.result().to_json();
   }
   std::vector<Symbol> touches(const Operation& operation) const override {
     if (operation.f() != f::txn) return {operation.key()};

@@ -63,7 +63,8 @@ class SetModel : public ModelOf<SetState> {
 
   SetState initial(const ModelPart& part) const override {
     SetState state;
-    for (const Value& item : elements(part.initial).as_array()) state.push_back(item.as_symbol());
+    const Value items = elements(part.initial);
+    for (const Value& item : items.as_array()) state.push_back(item.as_symbol());
     state.erase(std::unique(state.begin(), state.end()), state.end());
     return state;
   }

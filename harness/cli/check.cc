@@ -95,7 +95,10 @@ int check_verb(const CheckArgs& args) {
   auto folder = folder_of(args.path, file);
   if (!folder) return fail(folder.error());
 
-  auto checked = check_file(*folder ? (*folder)->history_path() : file, *conventions, *limits);
+  if (*folder) file = (*folder)->history_path();
+  if (auto apart = no_output_is_input(file, {args.out, args.proof}); !apart)
+    return fail(apart.error());
+  auto checked = check_file(file, *conventions, *limits);
   if (!checked) return fail(checked.error());
 
   RunInfo info;

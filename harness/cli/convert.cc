@@ -1,5 +1,7 @@
 #include <cstdio>
 #include <filesystem>
+#include <string>
+#include <vector>
 
 #include "checkers/history/history_export.h"
 #include "checkers/history/history_io.h"
@@ -56,6 +58,21 @@ Result<std::optional<std::string>> history_file(const std::string& path) {
   return std::optional<std::string>(**found);
 }
 
+Result<void> no_output_is_input(const std::string& in, const std::vector<std::string>& outs) {
+  std::error_code ignored;
+  for (size_t i = 0; i < outs.size(); ++i) {
+    if (outs[i].empty() || outs[i] == "-") continue;
+    if (std::filesystem::is_regular_file(in, ignored) &&
+        std::filesystem::equivalent(in, outs[i], ignored))
+      return input_error(outs[i] + ": expected another file than the history itself to write to");
+    for (size_t j = 0; j < i; ++j) {
+      if (outs[i] == outs[j] || std::filesystem::equivalent(outs[i], outs[j], ignored))
+        return input_error(outs[i] + ": expected a file for each of two outputs, found one for both");
+    }
+  }
+  return {};
+}
+
 int convert_verb(const ConvertArgs& args) {
   auto format = format_to_write(args);
   if (!format) return fail(format.error());
@@ -63,6 +80,7 @@ int convert_verb(const ConvertArgs& args) {
   if (!options) return fail(options.error());
   auto file = file_to_read(args.in);
   if (!file) return fail(file.error());
+  if (auto apart = no_output_is_input(*file, {args.out}); !apart) return fail(apart.error());
   auto history = read_history(*file, *options);
   if (!history) return fail(history.error());
   for (const std::string& warning : history->warnings())

@@ -80,6 +80,8 @@ int convert_verb(const ConvertArgs& args);
 // The file that holds the history: PATH itself, or that of a Jepsen run folder. Nothing: PATH may be
 // a run folder of our own.
 Result<std::optional<std::string>> history_file(const std::string& path);
+// An input error where an output would be written over the history, or over another output.
+Result<void> no_output_is_input(const std::string& in, const std::vector<std::string>& outs);
 
 struct ReportArgs {
   std::string run;

@@ -41,6 +41,21 @@ class BadInput : public testing::Test {
   ScratchFolder scratch_;
 };
 
+TEST_F(BadInput, AnOutputIsNeverTheHistory) {
+  const std::string text =
+      "{\"process\":0,\"type\":\"invoke\",\"f\":\"read\"}\n"
+      "{\"process\":0,\"type\":\"ok\",\"f\":\"read\",\"value\":null}\n";
+  const std::string history = file("h.jsonl", text);
+  fs::create_symlink(history, scratch_.path() + "/link.jsonl");
+  const std::string words = "expected another file than the history itself";
+  expect_refused({"check", "h.jsonl", "--html", "-o", "h.jsonl"}, {words});
+  expect_refused({"check", "h.jsonl", "--proof", "link.jsonl"}, {words});
+  expect_refused({"convert", "h.jsonl", "-o", "./h.jsonl", "--to", "edn"}, {words});
+  expect_refused({"check", "h.jsonl", "--html", "-o", "p", "--proof", "p"}, {"each of two outputs"});
+  std::ifstream in(history);
+  EXPECT_EQ(std::string(std::istreambuf_iterator<char>(in), {}), text);
+}
+
 TEST_F(BadInput, OnTheCommandLine) {
   expect_refused({"certify", "--target", "raft"}, {"unknown command \"certify\"", "run"});
   expect_refused({}, {"subcommand"});
