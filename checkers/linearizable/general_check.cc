@@ -123,7 +123,8 @@ Verdict unknown_part(const History& history, const assay::Model& model, const Pa
   const GeneralProblem problem = prepare(history, model, group);
   const size_t events = problem.events.size();
   const size_t event = std::min<size_t>(result.found.event, events > 0 ? events - 1 : 0);
-  verdict.reason = "not decided within its budget: " + std::to_string(event) + " of " +
+  verdict.reason = "not decided within its " + std::string(result.found.out_of_memory ? "memory" : "budget") +
+                   ": " + std::to_string(event) + " of " +
                    std::to_string(events) + " events" + on_part(group.part) + " explained";
   if (events > 0) {
     const uint32_t what = problem.events[event];
@@ -136,7 +137,9 @@ Verdict unknown_part(const History& history, const assay::Model& model, const Pa
                     {"event reached", static_cast<int64_t>(event)},
                     {"unknown writes", static_cast<int64_t>(result.unknown)}};
   verdict.facts = {{std::string(fact::kMissing), verdict.reason},
-                   {std::string(fact::kRemedy), "more time: `--budget 600s`"}};
+                   {std::string(fact::kRemedy), result.found.out_of_memory
+                                                   ? "more memory: `--memory 16G`"
+                                                   : "more time: `--budget 600s`"}};
   return verdict;
 }
 

@@ -513,10 +513,9 @@ class GeneralSweep {
     ++counters_.nodes;
     counters_.work += 8 + static_cast<uint64_t>(words());
     if (counters_.work >= work_max_) out_of_budget_ = true;
-    if (counters_.nodes % 256 != 0) return;
-    poll();
     const size_t sets = next_.bytes() + frontier_.bytes() + layer_.bytes();
-    if (sets + states_->bytes() > options_.memory_bytes_max) out_of_budget_ = true;
+    if (sets + states_->bytes() > options_.memory_bytes_max) out_of_budget_ = out_of_memory_ = true;
+    if (counters_.nodes % 64 == 0) poll();
   }
   bool over_budget() {
     counters_.work += 2 + layer_.count;
@@ -698,7 +697,9 @@ class GeneralSweep {
   }
 
   SearchResult unknown() {
-    return result(Outcome::kUnknown, Stage::kFull, std::max(furthest_, event_));
+    SearchResult r = result(Outcome::kUnknown, Stage::kFull, std::max(furthest_, event_));
+    r.out_of_memory = out_of_memory_;
+    return r;
   }
   SearchResult result(Outcome outcome, Stage stage, uint32_t event) {
     SearchResult r{.outcome = outcome, .stage = stage, .event = event, .counters = counters_};
@@ -749,6 +750,7 @@ class GeneralSweep {
   bool truncated_ = false;  // something was cut: an empty set proves nothing
   bool unlimited_ = false;  // optional operations are not counted
   bool out_of_budget_ = false;
+  bool out_of_memory_ = false;
   bool exhausted_ = false;
   uint64_t work_max_ = options_.work_max;
   size_t collect_at_ = kCollectAt;

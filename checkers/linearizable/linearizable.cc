@@ -87,7 +87,8 @@ Verdict tell_unknown(const History& history, const KeyGroup& group, const KeyFin
   const Problem problem = prepare(key);
   const size_t events = problem.events.size();
   const size_t event = std::min<size_t>(result.found.event, events > 0 ? events - 1 : 0);
-  verdict.reason = "not decided within its budget: " + std::to_string(event) + " of " +
+  verdict.reason = "not decided within its " + std::string(result.found.out_of_memory ? "memory" : "budget") +
+                   ": " + std::to_string(event) + " of " +
                    std::to_string(events) + " events" + of_key(group.key) + " explained";
   if (events > 0) {
     const uint32_t what = problem.events[event];
@@ -100,7 +101,9 @@ Verdict tell_unknown(const History& history, const KeyGroup& group, const KeyFin
                     {"event reached", static_cast<int64_t>(event)},
                     {"unknown writes", static_cast<int64_t>(result.unknown)}};
   verdict.facts.emplace_back(fact::kMissing, verdict.reason);
-  verdict.facts.emplace_back(fact::kRemedy, "more time: `--budget 600s`");
+  verdict.facts.emplace_back(fact::kRemedy, result.found.out_of_memory
+                                                ? "more memory: `--memory 16G`"
+                                                : "more time: `--budget 600s`");
   verdict.facts.emplace_back(fact::kRemedy, "fewer operations on a key: `--ops-per-key 100`");
   return verdict;
 }

@@ -142,7 +142,8 @@ class Sweep {
         index = static_cast<uint32_t>(active_values_.size());
         active_values_.push_back(0);
         families_.resize(families_.size() + size_t{1} * kFamilies * words(), 0);
-        if (families_.size() * sizeof(uint64_t) > options_.memory_bytes_max) out_of_budget_ = true;
+        if (families_.size() * sizeof(uint64_t) > options_.memory_bytes_max)
+          out_of_budget_ = out_of_memory_ = true;
       }
       active_[v] = index;
     }
@@ -788,7 +789,7 @@ class Sweep {
     if (counters_.nodes % 1024 == 0) {
       poll();
       if (next_->bytes() + frontier_.bytes() + layer_->bytes() > options_.memory_bytes_max) {
-        out_of_budget_ = true;
+        out_of_budget_ = out_of_memory_ = true;
       }
     }
   }
@@ -986,7 +987,9 @@ class Sweep {
   }
 
   SearchResult unknown() {
-    return result(Outcome::kUnknown, Stage::kFull, std::max(furthest_, event_));
+    SearchResult r = result(Outcome::kUnknown, Stage::kFull, std::max(furthest_, event_));
+    r.out_of_memory = out_of_memory_;
+    return r;
   }
   SearchResult result(Outcome outcome, Stage stage, uint32_t event) {
     SearchResult r{.outcome = outcome, .stage = stage, .event = event, .counters = counters_};
@@ -1220,6 +1223,7 @@ class Sweep {
   bool truncated_ = false;  // something was cut: an empty set proves nothing
   bool unlimited_ = false;  // optional operations are not counted
   bool out_of_budget_ = false;
+  bool out_of_memory_ = false;
   bool exhausted_ = false;
   uint64_t work_max_ = options_.work_max;
   ConfigSet sets_[2], frontier_;

@@ -83,6 +83,7 @@ struct SearchResult {
   // reason, where it needs a value that cannot come back. Unknown: the furthest event reached.
   // Valid: their number.
   uint32_t event = 0;
+  bool out_of_memory = false;  // unknown: it was memory_bytes_max that it met
   std::vector<Placement> placements;  // where an order was wanted: what changes the state, in order
   SearchCounters counters;
 };
