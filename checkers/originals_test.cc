@@ -44,7 +44,7 @@ std::string text_of(const History& history) {
 
 TEST(Originals, GiveTheOperationsAndTheVerdictOfTheirConversions) {
   const auto rows = rows_with_originals();
-  if (rows.empty()) GTEST_SKIP() << "no originals under " << histories_folder();
+  if (rows.empty()) GTEST_SKIP() << "the corpus is not part of the repository, and no originals are under " << histories_folder();
   size_t verdicts = 0;
   for (const ManifestRow& row : rows) {
     SCOPED_TRACE(original_of(row));
@@ -85,7 +85,7 @@ std::string written(const History& history, HistoryFormat format) {
 
 TEST(Originals, GoThroughEitherFormatUnchanged) {
   const auto rows = rows_with_originals();
-  if (rows.empty()) GTEST_SKIP() << "no originals under " << histories_folder();
+  if (rows.empty()) GTEST_SKIP() << "the corpus is not part of the repository, and no originals are under " << histories_folder();
   for (const ManifestRow& row : rows) {
     SCOPED_TRACE(original_of(row));
     auto original = read_history(original_of(row));

@@ -1,6 +1,4 @@
 #include <algorithm>
-#include <atomic>
-#include <thread>
 
 #include "checkers/check_model.h"
 #include "checkers/facts.h"
@@ -8,6 +6,7 @@
 #include "checkers/linearizable/general_story.h"
 #include "checkers/linearizable/last_order.h"
 #include "checkers/linearizable/linearizable.h"
+#include "checkers/linearizable/parallel.h"
 #include "checkers/models/registry.h"
 #include "checkers/words.h"
 
@@ -33,15 +32,7 @@ class Parts {
   }
 
   void judge() {
-    std::atomic<size_t> next{0};
-    auto work = [&] {
-      for (size_t i = next++; i < groups.size(); i = next++) results[i] = judge_part(i);
-    };
-    const size_t jobs = std::clamp<size_t>(groups.size(), 1, std::max(1, budget_.jobs));
-    std::vector<std::thread> threads;
-    for (size_t i = 1; i < jobs; ++i) threads.emplace_back(work);
-    work();
-    for (std::thread& thread : threads) thread.join();
+    in_parallel(groups.size(), budget_.jobs, [&](size_t i) { results[i] = judge_part(i); });
   }
   std::vector<size_t> with(Outcome outcome) const {
     std::vector<size_t> parts;

@@ -1,8 +1,6 @@
 #include "checkers/linearizable/linearizable.h"
 
 #include <algorithm>
-#include <atomic>
-#include <thread>
 #include <tuple>
 
 #include "checkers/check_model.h"
@@ -10,6 +8,7 @@
 #include "checkers/linearizable/conviction.h"
 #include "checkers/linearizable/judge.h"
 #include "checkers/linearizable/order.h"
+#include "checkers/linearizable/parallel.h"
 #include "checkers/linearizable/story.h"
 #include "checkers/linearizable/unclaimed_reads.h"
 #include "checkers/linearizable/weaker.h"
@@ -32,15 +31,7 @@ class Keys {
   }
 
   void judge() {
-    std::atomic<size_t> next{0};
-    auto work = [&] {
-      for (size_t i = next++; i < groups.size(); i = next++) results[i] = judge_one(i);
-    };
-    const size_t jobs = std::clamp<size_t>(groups.size(), 1, std::max(1, budget_.jobs));
-    std::vector<std::thread> threads;
-    for (size_t i = 1; i < jobs; ++i) threads.emplace_back(work);
-    work();
-    for (std::thread& thread : threads) thread.join();
+    in_parallel(groups.size(), budget_.jobs, [&](size_t i) { results[i] = judge_one(i); });
   }
 
   std::vector<size_t> with(Outcome outcome) const {
