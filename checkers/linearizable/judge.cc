@@ -102,7 +102,9 @@ class Mending {
       take(op, source++);
       return true;
     });
-    lay_guide(problem_.lay_out());
+    std::vector<Position> positions;
+    problem_.lay_out(&positions);
+    lay_guide(positions);
   }
 
   SearchResult search(const SearchOptions& options) const {

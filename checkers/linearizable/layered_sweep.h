@@ -481,7 +481,6 @@ class LayeredSweep {
     self().begin_layer();
     layer_->compact();
     save();
-    exact_ = checkpoints_.back();
   }
   SearchResult run_ladder() {
     for (;;) {

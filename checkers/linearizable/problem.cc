@@ -52,22 +52,24 @@ bool translate(const KeyOp& op, const Conventions& conventions, Interner& values
     if (!conventions.failed_cas_observes || !op.mismatch) return false;
     return !op.guarded || out.from >= producers.size() || producers[out.from] <= 1;
   }
-  out.to = values.id(op.next);
-  out.kind = out.from == out.to ? Kind::kRead : Kind::kCas;
-  return ok || out.from != out.to;
+  const ValueId to = values.id(op.next);
+  out.kind = out.from == to ? Kind::kRead : Kind::kCas;
+  out.to = out.from == to ? 0 : to;
+  return ok || out.from != to;
 }
 
 void drop_unobserved(Problem& problem) {
   std::vector<ProblemOp>& ops = problem.ops;
   std::vector<uint32_t> observers(problem.values);
-  bool mismatches = false;
+  bool mismatches = false, optional = false;
   for (const ProblemOp& op : ops) {
     if (op.kind != Kind::kWrite) ++observers[op.from];
     mismatches |= op.kind == Kind::kMismatch;
+    optional |= op.optional;
   }
   // An optional operation whose value nobody observes could as well not have happened, unless it
   // is why a comparison failed. Without it, what it expected may be unobserved too.
-  while (!mismatches) {
+  while (optional && !mismatches) {
     const size_t before = ops.size();
     std::erase_if(ops, [&](const ProblemOp& op) {
       if (!op.optional || observers[op.to] > 0) return false;
@@ -88,6 +90,7 @@ void drop_unobserved(Problem& problem) {
     if (observers[v] == 0) renamed[v] = next;
   }
   problem.values = std::max(next + (any_unobserved ? 1 : 0), 1u);
+  if (!any_unobserved) return;
   problem.initial = renamed[problem.initial];
   for (ProblemOp& op : ops) {
     op.from = op.kind == Kind::kWrite ? 0 : renamed[op.from];
@@ -148,24 +151,33 @@ class Returns {
 
 }  // namespace
 
-std::vector<Position> Problem::lay_out() {
+void Problem::lay_out(std::vector<Position>* positions) {
   Returns returns(ops);
-  std::vector<Position> positions;
-  events.reserve(2 * ops.size());
-  positions.reserve(2 * ops.size());
+  events.resize(2 * ops.size());  // optional operations have one
+  if (positions) positions->reserve(events.size());
+  uint32_t count = 0, pending = 0;
   auto add = [&](uint32_t& at, uint32_t what) {
-    positions.push_back(at);
-    at = static_cast<uint32_t>(events.size());
-    events.push_back(what);
+    if (positions) positions->push_back(at);
+    at = count;
+    events[count++] = what;
   };
+  auto add_return = [&](uint32_t op) {
+    add(ops[op].ret, 2 * op + 1);
+    --pending;
+  };
+  pending_max = 0;
   for (uint32_t op = 0; op < ops.size(); ++op) {
-    returns.until(ops[op].call, [&](uint32_t r) { add(ops[r].ret, 2 * r + 1); });
+    returns.until(ops[op].call, add_return);
     add(ops[op].call, 2 * op);
-    if (ops[op].optional) ops[op].ret = kNoEvent;
+    if (ops[op].optional) {
+      ops[op].ret = kNoEvent;
+    } else {
+      pending_max = std::max(pending_max, ++pending);
+    }
   }
-  returns.until(kOpen, [&](uint32_t r) { add(ops[r].ret, 2 * r + 1); });
-  finish();
-  return positions;
+  returns.until(kOpen, add_return);
+  events.resize(count);
+  look_ahead();
 }
 
 Problem prepare(const KeyHistory& history, const PrepareOptions& options) {
@@ -187,10 +199,22 @@ Problem prepare(const KeyHistory& history, const PrepareOptions& options) {
 }
 
 void Problem::finish() {
+  pending_max = 0;
+  uint32_t pending = 0;
+  for (uint32_t event : events) {
+    if (event & 1) {
+      --pending;
+    } else if (!ops[event / 2].optional) {
+      pending_max = std::max(pending_max, ++pending);
+    }
+  }
+  look_ahead();
+}
+
+void Problem::look_ahead() {
   classes.clear();
   futures.assign(values, {});
   mismatch_until = mismatch_until_other = 0;
-  pending_max = 0;
   std::unordered_map<uint64_t, uint32_t> class_ids;
   for (ProblemOp& op : ops) {
     const uint32_t until = op.call + 1;
@@ -211,14 +235,6 @@ void Problem::finish() {
         class_ids.try_emplace(name, static_cast<uint32_t>(classes.size()));
     if (inserted) classes.push_back({op.kind, op.from, op.to});
     op.cls = found->second;
-  }
-  uint32_t pending = 0;
-  for (uint32_t event : events) {
-    if (event & 1) {
-      --pending;
-    } else if (!ops[event / 2].optional) {
-      pending_max = std::max(pending_max, ++pending);
-    }
   }
 }
 

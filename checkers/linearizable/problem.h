@@ -79,14 +79,17 @@ struct Problem {
   uint32_t pending_max = 0;           // operations that are not optional, under way at once
 
   // From operations in order of invocation whose call and ret are positions of the history (equal
-  // returns are taken in any order): the events, by which they are then numbered, and the rest. The
-  // positions of the events.
-  std::vector<Position> lay_out();
+  // returns are taken in any order): the events, by which they are then numbered, and the rest.
+  // `positions` receives those of the events.
+  void lay_out(std::vector<Position>* positions = nullptr);
   void finish();
   // Whether an F(x) with x other than v is invoked after event t.
   bool mismatch_other_than(ValueId v, uint32_t t) const {
     return (v == mismatch_value ? mismatch_until_other : mismatch_until) > t + 1;
   }
+
+ private:
+  void look_ahead();  // all that finish() derives but pending_max
 };
 
 struct PrepareOptions {
