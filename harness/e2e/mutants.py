@@ -13,7 +13,7 @@ FLAGS = ["-std=c++20", "-O1", "-w", "-DNDEBUG", "-DASSAY_SOURCE_DIR=\"" + ROOT +
 PARTS = ["linearizable/" + name for name in (
     "search", "unique", "problem", "judge", "order", "key_history", "general_search",
     "general_problem", "general_order", "search_test", "unique_test", "general_search_test")]
-PARTS += ["models/" + name for name in (
+PARTS += ["model"] + ["models/" + name for name in (
     "kv", "multi_register", "mutex", "register", "registry", "set")]
 PARTS += ["history/" + name for name in (
     "history", "op", "symbol", "value", "time", "vocabulary", "json_text")]
