@@ -88,6 +88,9 @@ class Model {
   // --- Makes the search quick.
   // From every state: `earlier` fits, and `later` just after it leads where it leads without it.
   virtual bool hides(const ModelOp& /*later*/, const ModelOp& /*earlier*/) const { return false; }
+  // True: every operation that is no observer fits in every state, and one of effect kResets leads
+  // to the same state from every state.
+  virtual bool resets_overwrite() const { return false; }
   // False: an order in which `later` fits still is one in which it fits when `change` is taken out
   // of it. Asked of changes that may never have happened.
   virtual bool shows(const ModelOp& /*later*/, const ModelOp& /*change*/) const { return true; }

@@ -30,6 +30,7 @@ class OrderFinder {
     std::vector<uint32_t> order;
     for (uint32_t k = 0; k < at_.size(); ++k) {
       if (k > 0) order.push_back(problem_.ops[placements_[k - 1].op].id);
+      leave_to_be_hidden(k);
       for (uint32_t op : inside_[k]) order.push_back(problem_.ops[op].id);
       for (uint32_t op : hidden_[k]) order.push_back(problem_.ops[op].id);
     }
@@ -44,17 +45,30 @@ class OrderFinder {
                          [](uint32_t e, const Placement& p) { return e < p.event; });
     return static_cast<uint32_t>(after - placements_.begin());
   }
-  // Where it changes nothing: the state stays, or the next placement hides it.
+  // Where it changes nothing: the state stays, or the next placement hides it. That comes after its
+  // return only where nobody could see the state any more.
   void fill_in(uint32_t op) {
     const uint32_t last = stretch_at(problem_.ops[op].ret);
     for (uint32_t k = stretch_at(problem_.ops[op].call); k <= last; ++k) {
       if (states_->step(at_[k], op_of(op)) == at_[k]) return inside_[k].push_back(op);
-      if (k < last && !problem_.ops[op].observes &&
+      if (k < placements_.size() && !problem_.ops[op].observes &&
           problem_.model->hides(op_of(placements_[k].op), op_of(op))) {
         return hidden_[k].push_back(op);
       }
     }
     ASSAY_CHECK(false, "operation %u has no place in the order found", op);
+  }
+
+  // What changes nothing, but was invoked when one that is hidden had returned.
+  void leave_to_be_hidden(uint32_t k) {
+    uint32_t returned = kNoEvent;
+    for (uint32_t op : hidden_[k]) returned = std::min(returned, problem_.ops[op].ret);
+    const auto later = std::stable_partition(
+        inside_[k].begin(), inside_[k].end(),
+        [&](uint32_t op) { return problem_.ops[op].call < returned; });
+    hidden_[k].insert(hidden_[k].end(), later, inside_[k].end());
+    inside_[k].erase(later, inside_[k].end());
+    std::sort(hidden_[k].begin(), hidden_[k].end());
   }
 
   const GeneralProblem& problem_;

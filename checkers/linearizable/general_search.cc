@@ -8,6 +8,8 @@
 namespace assay::linearizable {
 namespace {
 
+// Any state that nobody can see any more, where the model's resets overwrite.
+constexpr StateId kUnseen = kNoState - 1;
 constexpr size_t kCollectAt = 32u << 20;  // bytes of states, before those not in use are forgotten
 
 // What a step leads to, for the pairs of state and class that were asked last.
@@ -40,6 +42,9 @@ class GeneralSweep
       : Base(problem, options),
         states_(options.states ? options.states : problem.model->states()),
         cache_(4 * problem.ops.size()),
+        initial_(states_->initial(problem.part)),
+        overwrites_(options.general.unseen_states && options.general.lost_states &&
+                    options.general.free_changes && problem.model->resets_overwrite()),
         resets_(words(), 0) {
     dominance_ = options.general.dominance;
   }
@@ -53,7 +58,7 @@ class GeneralSweep
   using Base::use, Base::may_use_optional, Base::insert, Base::finish, Base::watch_memory;
   using Base::problem_, Base::options_, Base::dominance_, Base::slots_, Base::lanes_;
   using Base::observers_, Base::freeable_, Base::event_, Base::narrow_, Base::truncated_;
-  using Base::layer_, Base::next_, Base::frontier_, Base::returning_slot_, Base::node_;
+  using Base::layer_, Base::frontier_, Base::returning_slot_, Base::node_;
   using Base::child_, Base::checkpoints_, Base::exact_, Base::counters_;
   static constexpr uint64_t kPollNodes = 64;
 
@@ -62,7 +67,9 @@ class GeneralSweep
   }
   StateId step(StateId s, uint32_t cls) {
     ++counters_.work;
-    return cache_.get(s, cls, [&] { return states_->step(s, problem_.classes[cls].op); });
+    return cache_.get(s, cls, [&] {
+      return states_->step(s == kUnseen ? initial_ : s, problem_.classes[cls].op);
+    });
   }
 
   // --- Operations under way.
@@ -87,7 +94,7 @@ class GeneralSweep
   bool is_class_useful(uint32_t cls) const { return problem_.classes[cls].useful_until >= event_; }
 
   // --- What a state does for the operations under way.
-  void settle(uint64_t* c, uint32_t slot) {
+  bool settle(uint64_t* c, uint32_t slot) {
     const GeneralOp& op = problem_.ops[slots_[slot]];
     const StateId next = step(state(c), op.cls);
     ASSAY_CHECK(next == state(c) || next == kNoState,
@@ -95,9 +102,12 @@ class GeneralSweep
                 std::string(problem_.model->name()).c_str(),
                 std::string(problem_.classes[op.cls].op.f.text()).c_str());
     if (next == state(c)) set(placed(c), slot);
+    return next == state(c);
   }
-  void settle_observers(uint64_t* c) {
-    for_each_due(observers_.data(), c, [&](uint32_t slot) { settle(c, slot); });
+  bool settle_observers(uint64_t* c) {
+    bool any = false;
+    for_each_due(observers_.data(), c, [&](uint32_t slot) { any |= settle(c, slot); });
+    return any;
   }
   // Looked for when the state is about to change, which is soon enough.
   void free_what_stays(uint64_t* c) {
@@ -112,19 +122,35 @@ class GeneralSweep
       if (problem_.model->hides(by.op, class_at(slot).op)) set(freed(c), slot);
     });
   }
-  bool is_lost(const uint64_t* c) const {
-    if (!options_.general.lost_states) return false;
-    bool lost = false;
-    for_each_due(observers_.data(), c, [&](uint32_t slot) {
-      lost = lost || is_lost_for(c, problem_.ops[slots_[slot]]);
-    });
+  // What a state, as it has just become, is good for.
+  enum class Prospect : uint8_t { kSeen, kUnseen, kLost };
+  Prospect prospect(const uint64_t* c) const {
+    if (!options_.general.lost_states) return Prospect::kSeen;
+    bool is_lost = false, seen = !overwrites_;
+    uint32_t until = kNoEvent;  // the first return of an observer under way, or to come
+    auto ask = [&](const GeneralOp& observer) {
+      const bool no_reset_to_come = observer.reset <= event_ + 1;
+      until = std::min(until, observer.ret);
+      if (is_lost || (seen && !no_reset_to_come)) return;
+      const bool lost = states_->lost(state(c), problem_.classes[observer.cls].op);
+      seen |= !lost;
+      is_lost = lost && no_reset_to_come && !reset_under_way(c, observer);
+    };
+    for_each_due(observers_.data(), c, [&](uint32_t slot) { ask(problem_.ops[slots_[slot]]); });
     const uint32_t next = problem_.next_observer[event_ + 1];
-    return lost || (next != kNoEvent && is_lost_for(c, problem_.ops[next]));
+    if (next != kNoEvent) ask(problem_.ops[next]);
+    if (is_lost) return Prospect::kLost;
+    if (seen || until == kNoEvent) return Prospect::kSeen;
+    // Whoever is called after that return comes after one that needs another state.
+    for (uint32_t o = next; !seen && o != kNoEvent && problem_.ops[o].call < until;
+         o = problem_.next_observer[problem_.ops[o].call + 1]) {
+      ask(problem_.ops[o]);
+    }
+    return seen ? Prospect::kSeen : Prospect::kUnseen;
   }
-  // No reset that shows in it is under way or comes in time.
-  bool is_lost_for(const uint64_t* c, const GeneralOp& observer) const {
+  // One under way that shows in it.
+  bool reset_under_way(const uint64_t* c, const GeneralOp& observer) const {
     const ModelOp& op = problem_.classes[observer.cls].op;
-    if (observer.reset > event_ + 1 || !states_->lost(state(c), op)) return false;
     bool resets = false;
     for_each_unplaced(resets_.data(), c, [&](uint32_t slot) {
       resets = resets || problem_.model->shows(op, class_at(slot).op);
@@ -134,13 +160,18 @@ class GeneralSweep
       const GeneralClass& cls = problem_.classes[lanes_[lane].cls];
       resets = cls.resets && problem_.model->shows(op, cls.op);
     }
-    return !resets;
+    return resets;
+  }
+  // All states that nobody sees are one; what changes them need not happen.
+  void become_unseen(uint64_t* c) {
+    set_state(c, kUnseen);
+    for (int w = 0; w < words(); ++w) freed(c)[w] |= freeable_[w] & ~placed(c)[w];
   }
 
   // --- Events.
   void begin_layer() {
     std::vector<Standing> start = options_.start;
-    if (start.empty()) start.push_back({states_->initial(problem_.part), {}, {}});
+    if (start.empty()) start.push_back({initial_, {}, {}});
     for (const Standing& standing : start) {
       std::fill(child_.begin(), child_.end(), 0);
       set_state(child_.data(), standing.state);
@@ -163,8 +194,15 @@ class GeneralSweep
   size_t more_bytes() const { return states_->bytes(); }
   uint32_t contradiction() const { return kNoEvent; }
   void called(uint32_t op, uint32_t slot) {
-    if (!problem_.ops[op].observes) return;
-    for (uint32_t i = 0; i < layer_->count; ++i) settle(layer_->at(i), slot);
+    for (uint32_t i = 0; i < layer_->count; ++i) {
+      uint64_t* c = layer_->at(i);
+      if (state(c) == kUnseen) {
+        if (!problem_.ops[op].observes) set(freed(c), slot);
+      } else if (problem_.ops[op].observes) {
+        settle(c, slot);
+        if (prospect(c) == Prospect::kUnseen) become_unseen(c);
+      }
+    }
   }
 
   // --- Bursts.
@@ -188,7 +226,9 @@ class GeneralSweep
       if (!last && options_.general.symmetry && has_better_equal(c, slot)) return;
       const StateId next = step(s, problem_.ops[slots_[slot]].cls);
       if (next == kNoState) return;
-      if (next == s && !last && options_.general.free_changes) return;
+      if (next == s && !last && options_.general.free_changes && !overwrites(c, class_at(slot)))
+        return;
+      if (s == kUnseen && !class_at(slot).resets) return;
       if (narrow_ && !last && !class_at(slot).resets && is_of_no_use(next, c)) {
         truncated_ = true;
         return;
@@ -199,10 +239,18 @@ class GeneralSweep
     for (uint32_t lane = 0; lane < lanes_.size(); ++lane) {
       const uint32_t cls = lanes_[lane].cls;
       if (cls == kNoEntry || !is_class_useful(cls) || !available(c, lane)) continue;
+      if (s == kUnseen && !problem_.classes[cls].resets) continue;
       if (has_acknowledged_equal(c, cls)) continue;
       const StateId next = step(s, cls);
-      if (next != kNoState && next != s) place_optional(next, lane);
+      if (next == kNoState || (next == s && !overwrites(c, problem_.classes[cls]))) continue;
+      place_optional(next, lane);
     }
+  }
+  // A reset that leads where it was may still be what comes after others that must happen.
+  bool overwrites(const uint64_t* c, const GeneralClass& cls) const {
+    bool any = false;
+    if (overwrites_ && cls.resets) for_each_due(freeable_.data(), c, [&](uint32_t) { any = true; });
+    return any;
   }
   // Nobody in sight can see the state, so that only a reset leads on from it: what need not be
   // placed yet is better kept for after that. A guess, for the beams.
@@ -264,12 +312,19 @@ class GeneralSweep
     uint64_t* c = child_.data();
     free_hidden(c, problem_.classes[cls]);
     set_state(c, next);
-    if (is_lost(c)) {
+    const bool showed = settle_observers(c);
+    const Prospect found = prospect(c);
+    if (found == Prospect::kLost) {
       ++counters_.dead;
       return;
     }
-    settle_observers(c);
-    Base::enter(op, cls);
+    if (found == Prospect::kSeen) return void(Base::enter(op, cls));
+    // What shows in nothing is as well left for after the last of the burst.
+    const bool done = test(placed(c), returning_slot_);
+    if (!done && !showed) return;
+    become_unseen(c);
+    const bool last_is_free = test(freed(c), returning_slot_);
+    if (Base::enter(op, cls) && !done && last_is_free) finish();
   }
 
   // --- States.
@@ -292,13 +347,19 @@ class GeneralSweep
   void collect() {
     if (options_.states) return;
     std::vector<StateId> kept;
-    for_each_record([&](uint64_t* c) { kept.push_back(state(c)); });
+    for_each_record([&](uint64_t* c) {
+      if (state(c) != kUnseen) kept.push_back(state(c));
+    });
+    kept.push_back(initial_);
     std::sort(kept.begin(), kept.end());
     kept.erase(std::unique(kept.begin(), kept.end()), kept.end());
+    auto renamed = [&](StateId s) {
+      return static_cast<StateId>(std::lower_bound(kept.begin(), kept.end(), s) - kept.begin());
+    };
     for_each_record([&](uint64_t* c) {
-      const auto at = std::lower_bound(kept.begin(), kept.end(), state(c));
-      set_state(c, static_cast<StateId>(at - kept.begin()));
+      if (state(c) != kUnseen) set_state(c, renamed(state(c)));
     });
+    initial_ = renamed(initial_);
     states_->keep(kept);
     cache_.clear();
     collect_at_ = std::max(kCollectAt, 2 * states_->bytes());
@@ -316,6 +377,8 @@ class GeneralSweep
 
   const std::shared_ptr<ModelStates> states_;
   StepCache cache_;
+  StateId initial_;
+  const bool overwrites_;
   std::vector<uint64_t> resets_;
   size_t collect_at_ = kCollectAt;
 };

@@ -10,6 +10,8 @@
 //   equals       of equal operations the one that returns first is used, acknowledged ones before
 //                those of unknown outcome; of these only how many of a class are used is kept
 //   lost states  lead nowhere: an observer under way, or the next, cannot fit any more (lost())
+//   unseen ones  are all one: no observer fits before the next reset, and that overwrites what comes
+//                before it (Model::resets_overwrite), so that changes until then are free
 // No recursion; memory is linear in the part plus the largest set.
 #pragma once
 
@@ -27,6 +29,7 @@ struct GeneralReductions {
   bool symmetry = true;
   bool dominance = true;
   bool lost_states = true;
+  bool unseen_states = true;  // needs free_changes and lost_states
 };
 
 // Where things may stand just before an event: the state, and of the operations under way those that

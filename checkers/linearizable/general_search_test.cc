@@ -38,6 +38,7 @@ GeneralSearchOptions draw_general_options(size_t operations, Rng& rng) {
   options.general.symmetry = rng.chance(3, 4);
   options.general.dominance = rng.chance(3, 4);
   options.general.lost_states = rng.chance(3, 4);
+  options.general.unseen_states = rng.chance(3, 4);
   return options;
 }
 

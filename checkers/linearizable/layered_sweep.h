@@ -346,8 +346,8 @@ class LayeredSweep {
     }
   }
   bool may_use_optional() const { return open_lanes_ > 0 && node_spent_ < optional_max_; }
-  // child_ is node_ after one more operation, or one of a class.
-  void enter(uint32_t op, uint32_t cls) {
+  // child_ is node_ after one more operation, or one of a class. False: another one is as good.
+  bool enter(uint32_t op, uint32_t cls) {
     uint64_t* c = child_.data();
     const uint32_t parent = trace(c);
     if (options_.want_order) set_trace(c, trace_.size());
@@ -357,6 +357,7 @@ class LayeredSweep {
     if (kept && options_.want_order) {
       trace_.push_back({parent, op != kNoEntry ? 2 * op : 2 * cls + 1, event_});
     }
+    return kept;
   }
 
   // --- The beam.

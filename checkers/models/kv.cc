@@ -42,6 +42,7 @@ class KvModel : public ModelOf<KvState> {
   bool hides(const ModelOp& later, const ModelOp& earlier) const override {
     return later.f == put_ && earlier.f.text() != "get";
   }
+  bool resets_overwrite() const override { return true; }
   bool shows(const ModelOp& later, const ModelOp& change) const override {
     if (later.f.text() != "get") return false;
     if (change.f == put_ && (change.argument.is_null() || change.argument == later.result)) {
