@@ -84,6 +84,9 @@ class Model {
   // was acknowledged must have happened, what failed did not, what is unknown may have.
   virtual CallRole role(const HistoryHeader& header, const Operation& operation, ModelOp& op) const;
   virtual CallEffect effect(const ModelOp& op) const;  // default: as calls() says
+  // Whether an operation that happened need not have fitted, so that something was observed. Default:
+  // what observes; all where the model has none that does, as a lock.
+  virtual bool tells(const ModelOp& op) const;
 
   // --- Makes the search quick.
   // From every state: `earlier` fits, and `later` just after it leads where it leads without it.

@@ -56,7 +56,8 @@ class Parts {
     result.events = problem.events.size();
     for (const GeneralOp& op : problem.ops) {
       result.unknown += op.optional;
-      result.observed |= !op.optional && (op.observes || !has_observers());
+      result.observed = result.observed ||
+                        (!op.optional && model_.tells(problem.classes[op.cls].op));
     }
     if (kProveByDefault && result.found.outcome == Outcome::kValid) {
       const std::string wrong =
@@ -65,12 +66,6 @@ class Parts {
     }
     result.found.placements = {};
     return result;
-  }
-  bool has_observers() const {
-    const std::vector<ModelCall> calls = model_.calls();
-    return calls[0].f != "txn" && std::any_of(calls.begin(), calls.end(), [](const ModelCall& c) {
-             return c.effect == CallEffect::kObserves;
-           });
   }
 
   const History& history_;
@@ -215,8 +210,6 @@ void conclude_valid(const History& history, const Parts& parts, Verdict& verdict
   }
   verdict.reason = history.size() == 0 ? "there is no client operation to judge"
                                        : "no operation observed a value: any order will do";
-  // A foreign history claims nothing: what little it holds is linearizable.
-  if (!history.header().present && history.events() > 0) return;
   verdict.safety = Safety::kVacuous;
   verdict.facts.emplace_back(fact::kMissing, "reads that were answered");
 }

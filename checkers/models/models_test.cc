@@ -245,6 +245,29 @@ TEST(Models, WhatAModelDoesNotHaveIsAnInputError) {
       asked + "[[\"write\",\"x\",1],[\"read\",\"y\",5]]\n", R"({"model":"multi-register"})")));
 }
 
+TEST(Models, WhereNothingNeedNotHaveFittedTheVerdictIsVacuous) {
+  struct Told {
+    const char* script;
+    Safety safety;
+  };
+  const Told cases[] = {
+      {"0 invoke append k \"a\"\n0 ok append k \"a\"\n", Safety::kVacuous},
+      {"0 invoke add 1\n0 ok add 1\n0 invoke read\n0 info read\n", Safety::kVacuous},
+      {"0 invoke add 1\n0 ok add 1\n0 invoke read\n0 ok read [1]\n", Safety::kValid},
+      {"0 invoke acquire\n0 ok acquire\n", Safety::kValid},
+      {"0 invoke txn [[\"write\",\"x\",1]]\n0 ok txn [[\"write\",\"x\",1]]\n", Safety::kVacuous},
+      {"0 invoke txn [[\"read\",\"x\",null],[\"write\",\"x\",1]]\n"
+       "0 ok txn [[\"read\",\"x\",null],[\"write\",\"x\",1]]\n",
+       Safety::kValid},
+  };
+  for (const Told& c : cases) EXPECT_EQ(judged(c.script).safety, c.safety) << c.script;
+  const auto by_search = [](const char* script) {
+    return check_model(history_of(script), cas_register_model(), Budget{}).safety;
+  };
+  EXPECT_EQ(by_search("0 invoke write k 1\n0 ok write k 1\n"), Safety::kVacuous);
+  EXPECT_EQ(by_search("0 invoke cas k [null,1]\n0 ok cas k [null,1]\n"), Safety::kValid);
+}
+
 TEST(Models, ASetMayBeginWithElements) {
   const Checker& checker = linearizable_checker();
   auto judge = [&](const char* read) {

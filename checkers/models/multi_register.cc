@@ -96,6 +96,7 @@ class MultiRegisterModel : public ModelOf<Registers> {
   CallEffect effect(const ModelOp& op) const override {
     return any(op, "write") ? CallEffect::kChanges : CallEffect::kObserves;
   }
+  bool tells(const ModelOp& op) const override { return any(op, "read"); }
   // Nothing is read, and everything that the earlier one writes is written again.
   bool hides(const ModelOp& later, const ModelOp& earlier) const override {
     if (any(later, "read") || any(earlier, "read")) return false;
