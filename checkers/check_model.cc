@@ -38,14 +38,10 @@ Result<void> can_judge(const History& history, const Model& model) {
   }
   for (size_t id = 0; id < history.size(); ++id) {
     const Operation operation = history[id];
-    const std::string where = "operation " + std::to_string(operation.invoke_index()) + ": ";
     const std::string f(operation.f().text());
     if (std::find(known.begin(), known.end(), operation.f()) == known.end()) {
-      return input_error(where + "the model " + std::string(model.name()) + " judges " +
-                         listed(words) + ", not " + f);
-    }
-    if (const std::string wrong = model.wrong(operation); !wrong.empty()) {
-      return input_error(where + f + " " + wrong);
+      return history.error_at(operation, "the model " + std::string(model.name()) + " judges " +
+                                             listed(words) + ", not " + f);
     }
   }
   return {};
@@ -64,6 +60,10 @@ Result<const Model*> general_model_of(const History& history) {
   std::vector<const Model*> able;
   for (const Model* model : all_models()) {
     const bool all = std::all_of(fs.begin(), fs.end(),
+    if (const std::string wrong = model.wrong(operation); !wrong.empty())
+      return history.error_at(operation, f + " " + wrong);
+    if (const std::string wrong = model.wrong_answer(operation); !wrong.empty())
+      return history.error_at_answer(operation, f + " " + wrong);
                                  [&](Symbol f) { return has_call(*model, f); });
     if (!all) continue;
     if (is_register(model)) return nullptr;

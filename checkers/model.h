@@ -74,9 +74,10 @@ class Model {
   virtual std::vector<ModelCall> calls() const = 0;
 
   // --- How a history is read.
-  // What is wrong with the argument or the answer of an operation that calls() names, as
-  // "needs …, found …"; empty when nothing is.
+  // What is wrong with the argument of an operation that calls() names, as "needs …, found …"; empty
+  // when nothing is. The same of the answer to an argument that is right.
   virtual std::string wrong(const Operation&) const { return ""; }
+  virtual std::string wrong_answer(const Operation&) const { return ""; }
   // The parts of the state that it concerns. Parts that no operation connects are judged apart.
   virtual std::vector<Symbol> touches(const Operation& operation) const;
   // How it counts, by op.type (which may be kInfo where the operation's is kFail: to see what rests

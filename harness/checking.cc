@@ -61,6 +61,9 @@ Op completion_of(const Operation& operation) {
 // The operations on one key, and everything that is not a client's.
 Result<History> only_key(const History& history, Symbol key) {
   std::vector<std::pair<Position, Op>> lines;
+  HistoryBuilder builder;
+  builder.set_header(history.header());
+  builder.set_source(history.source());
   for (size_t i = 0; i < history.size(); ++i) {
     const Operation operation = history[i];
     if (operation.key() != key) continue;
@@ -79,12 +82,17 @@ Result<History> only_key(const History& history, Symbol key) {
     lines.emplace_back(observation.position, observation.op);
   std::sort(lines.begin(), lines.end(),
             [](const auto& a, const auto& b) { return a.first < b.first; });
-  HistoryBuilder builder;
-  builder.set_header(history.header());
   for (const auto& [position, line] : lines) {
-    if (auto added = builder.add(line); !added) return added.error();
+    if (auto added = builder.add(line, history.place_of(position)); !added) return added.error();
   }
+  for (const std::string& warning : history.warnings()) builder.warn(warning);
   return builder.build();
+}
+
+// Names the file, where the error does not yet say which line of it.
+Error about_file(const History& history, const Error& error) {
+  if (error.message.starts_with(history.source() + ":")) return error;
+  return {history.source() + ": " + error.message, error.fault};
 }
 
 Budget memory_and_jobs(const CheckLimits& limits) {
@@ -144,9 +152,7 @@ Result<Checked> check_file(const std::string& path, const Conventions& conventio
   const auto& named =
       conventions.checkers.empty() ? checked.history.header().checkers : conventions.checkers;
   auto verdict = check_history(checked.history, named, budget);
-  if (!verdict) {
-    return Error{path + ": " + verdict.error().message, verdict.error().fault};
-  }
+  if (!verdict) return about_file(checked.history, verdict.error());
   checked.verdict = std::move(*verdict);
   checked.check_time = since(read);
   return checked;

@@ -17,7 +17,7 @@ class HistoryCollector {
   HistoryCollector(std::string name, const ReadOptions& options);
 
   Result<void> add(const Op& op, Place place) {
-    if (auto added = builder_.add(op); !added) return error(place, added.error().message);
+    if (auto added = builder_.add(op, place); !added) return error(place, added.error().message);
     has_content_ = true;
     return {};
   }

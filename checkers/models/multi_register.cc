@@ -58,14 +58,13 @@ class MultiRegisterModel : public ModelOf<Registers> {
             {"write", "a value"}};
   }
   std::string wrong(const Operation& operation) const override {
-    if (operation.f() != f::txn) return "";
-    const Value steps = steps_of(operation);
-    const bool fine = steps.is_array() && !steps.as_array().empty() &&
-                      std::all_of(steps.as_array().begin(),
-                                                      steps.as_array().end(), is_step);
-    if (!fine)
-      return "needs [[\"read\" or \"write\", register, value], ...], found " + steps.to_json();
-    if (operation.type() != OpType::kOk || answers(operation.argument(), operation.result())) return "";
+    return operation.f() == f::txn ? wrong_steps(operation.argument()) : "";
+  }
+  std::string wrong_answer(const Operation& operation) const override {
+    const Value result = operation.result();
+    if (operation.f() != f::txn || operation.type() != OpType::kOk || result.is_null()) return "";
+    if (std::string wrong = wrong_steps(result); !wrong.empty()) return wrong;
+    if (answers(operation.argument(), result)) return "";
     return "needs an answer to the steps that were asked for, " + operation.argument().to_json() +
            ", found " + operation.result().to_json();
   }
@@ -166,6 +165,12 @@ class MultiRegisterModel : public ModelOf<Registers> {
   }
 
  private:
+  static std::string wrong_steps(const Value& steps) {
+    const bool fine = steps.is_array() && !steps.as_array().empty() &&
+                      std::all_of(steps.as_array().begin(), steps.as_array().end(), is_step);
+    if (fine) return "";
+    return "needs [[\"read\" or \"write\", register, value], ...], found " + steps.to_json();
+  }
   // The answer's steps hold what was read.
   static Value steps_of(const Operation& operation) {
     const Value result = operation.type() == OpType::kOk ? operation.result() : Value();

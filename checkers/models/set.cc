@@ -31,7 +31,7 @@ class SetModel : public ModelOf<SetState> {
             {"remove", "an element", CallEffect::kResets},
             {"read", "answers [element, ...]", CallEffect::kObserves}};
   }
-  std::string wrong(const Operation& operation) const override {
+  std::string wrong_answer(const Operation& operation) const override {
     if (operation.f() != f::read || operation.type() != OpType::kOk) return "";
     const Value result = operation.result();
     if (result.is_array() || result.is_null()) return "";

@@ -138,6 +138,32 @@ TEST_F(BadInput, InAHistory) {
   expect_refused({"check", "store"}, {"store", "history.edn", "test.jepsen"});
 }
 
+TEST_F(BadInput, AnOperationThatDoesNotFitTheModelIsNamedByItsPlace) {
+  const std::string head = "{\"format\":\"assay-history\",\"version\":1}\n\n";
+  const auto lines = [](const std::string& f, const std::string& asked, const std::string& answer) {
+    const std::string common = "{\"process\":0,\"f\":\"" + f + "\",\"key\":\"k\",";
+    return common + "\"type\":\"invoke\",\"value\":" + asked + "}\n" + common +
+           "\"type\":\"ok\",\"value\":" + answer + "}\n";
+  };
+  const std::string put = lines("put", "\"a\"", "\"a\"");
+  expect_refused({"check", "--model", "kv", file("kv", head + put + lines("append", "5", "5"))},
+                 {"kv:5:1: append needs a text, found 5"});
+  expect_refused({"check", "--model", "set", file("f", put)}, {"f:1:1: the model set judges"});
+  expect_refused({"check", "--model", "register", file("r", head + put)},
+                 {"r:3:1: the model of a register judges"});
+  expect_refused({"check", file("cas", lines("read", "null", "1") + lines("cas", "1", "1"))},
+                 {"cas:3:1: a cas needs [expected, new]"});
+  const std::string read = lines("read", "null", "1");
+  expect_refused({"check", "--model", "set", file("answer", lines("add", "1", "1") + read)},
+                 {"answer:4:1: read needs an array of elements as its answer, found 1"});
+  expect_refused({"check", "--key", "k", "--model", "kv", file("key", "\n" + read)}, {"key:2:1: "});
+  expect_refused({"check", "--model", "mutex",
+                  file("form.edn", ";; none\n{:process 0, :type :invoke, :f :acquire}  "
+                                   "{:process 1, :type :invoke, :f :read}")},
+                 {"form.edn:2:45: the model mutex judges acquire and release, not read"});
+  expect_refused({"check", "--model", "queue", "kv"}, {"kv: the model queue is not known"});
+}
+
 TEST_F(BadInput, AJepsenFolderIsNone) {
   fs::create_directory(scratch_.path() + "/store");
   file(
