@@ -78,6 +78,8 @@ class Model {
   // when nothing is. The same of the answer to an argument that is right.
   virtual std::string wrong(const Operation&) const { return ""; }
   virtual std::string wrong_answer(const Operation&) const { return ""; }
+  // … of an initial value.
+  virtual std::string wrong_initial(const Value&) const { return ""; }
   // The parts of the state that it concerns. Parts that no operation connects are judged apart.
   virtual std::vector<Symbol> touches(const Operation& operation) const;
   // How it counts, by op.type (which may be kInfo where the operation's is kFail: to see what rests

@@ -7,6 +7,7 @@
 #include <chrono>
 #include <thread>
 
+#include "checkers/check_model.h"
 #include "checkers/history/history_io.h"
 
 namespace assay {
@@ -95,6 +96,19 @@ Error about_file(const History& history, const Error& error) {
   return {history.source() + ": " + error.message, error.fault};
 }
 
+// Initial values of keys that do not occur. What no model can judge is left to the checkers.
+Result<void> warn_of_initials(History& history) {
+  if (!history.header().initial.is_object()) return {};
+  const auto model = general_model_of(history);
+  if (!model || (*model && !can_judge(history, **model))) return {};
+  const auto missing = initials_of_nothing(history, *model);
+  if (!missing) return missing.error();
+  for (Symbol name : *missing)
+    history.warn("the initial value of \"" + std::string(name.text()) +
+                 "\" is not used: no operation has that key");
+  return {};
+}
+
 Budget memory_and_jobs(const CheckLimits& limits) {
   Budget budget;
   budget.memory_bytes = limits.memory_bytes ? limits.memory_bytes : most_of_memory();
@@ -140,6 +154,7 @@ Result<Checked> check_file(const std::string& path, const Conventions& conventio
                                      .independent = conventions.independent});
   if (!history) return history.error();
   apply(conventions, history->mutable_header());
+  if (auto meant = warn_of_initials(*history); !meant) return about_file(*history, meant.error());
   if (conventions.key) {
     history = only_key(*history, Symbol(*conventions.key));
     if (!history) return history.error();

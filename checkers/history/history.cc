@@ -311,6 +311,8 @@ Error History::error_at_answer(const Operation& operation, const std::string& wh
   return located(*this, operation, answer == kOpen ? operation.invoke_position() : answer, what);
 }
 
+void History::warn(std::string warning) { store_->warnings.push_back(std::move(warning)); }
+
 Scalar History::scalar_of(const Value& value) const {
   Slot slot;
   if (!scalar_slot(value, slot)) {

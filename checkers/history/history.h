@@ -123,6 +123,7 @@ class History {
 
   const HistoryHeader& header() const;
   HistoryHeader& mutable_header();  // `assay check` puts what its options say over it
+  void warn(std::string warning);   // … and adds what it notices
 
   size_t size() const;              // client operations
   Operation operator[](size_t id) const { return Operation(*this, id); }

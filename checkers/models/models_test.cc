@@ -268,6 +268,37 @@ TEST(Models, WhereNothingNeedNotHaveFittedTheVerdictIsVacuous) {
   EXPECT_EQ(by_search("0 invoke cas k [null,1]\n0 ok cas k [null,1]\n"), Safety::kValid);
 }
 
+TEST(Models, AnInitialValueThatAModelDoesNotHaveIsAnInputError) {
+  struct Given {
+    const char* model;
+    const char* initial;
+    const char* error;  // empty: accepted
+  };
+  const Given cases[] = {
+      {"set", "null", ""},
+      {"set", "[1]", ""},
+      {"set", R"({"s":[1]})", ""},
+      {"set", "5", "initial: the model set begins with an array of elements, or null, found 5"},
+      {"set", R"({"s":5})", "found 5"},
+      {"mutex", "\"free\"", ""},
+      {"mutex", "true", ""},
+      {"mutex", "0", "initial: the model mutex begins with \"free\" (or null, false) or"},
+      {"mutex", "\"busy\"", "found \"busy\""},
+      {"kv", "\"\"", ""},
+      {"kv", "[1]", "initial: the model kv begins with a text, a number, true, false or null"},
+      {"register", "[1]", ""},
+  };
+  for (const Given& c : cases) {
+    const History history = history_of(
+        "", R"({"model":")" + std::string(c.model) + R"(","initial":)" + c.initial + "}");
+    const auto accepted = linearizable_checker().accepts(history);
+    EXPECT_EQ(accepted.ok(), *c.error == 0) << c.model << c.initial;
+    if (!accepted) {
+      EXPECT_THAT(accepted.error().message, HasSubstr(c.error)) << c.initial;
+    }
+  }
+}
+
 TEST(Models, ASetMayBeginWithElements) {
   const Checker& checker = linearizable_checker();
   auto judge = [&](const char* read) {

@@ -37,6 +37,10 @@ class SetModel : public ModelOf<SetState> {
     if (result.is_array() || result.is_null()) return "";
     return "needs an array of elements as its answer, found " + result.to_json();
   }
+  std::string wrong_initial(const Value& initial) const override {
+    if (initial.is_array() || initial.is_null()) return "";
+    return "begins with an array of elements, or null, found " + initial.to_json();
+  }
   CallRole role(const HistoryHeader& header, const Operation& operation,
             ModelOp& op) const override {
     const bool read = op.f == f::read;

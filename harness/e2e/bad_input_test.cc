@@ -164,6 +164,25 @@ TEST_F(BadInput, AnOperationThatDoesNotFitTheModelIsNamedByItsPlace) {
   expect_refused({"check", "--model", "queue", "kv"}, {"kv: the model queue is not known"});
 }
 
+TEST_F(BadInput, AnInitialValueIsOneOfTheModelAndOfAKeyThatOccurs) {
+  const std::string text =
+      "{\"process\":0,\"type\":\"invoke\",\"f\":\"read\",\"key\":\"x\"}\n"
+      "{\"process\":0,\"type\":\"ok\",\"f\":\"read\",\"key\":\"x\",\"value\":1}\n";
+  file("x", text);
+  file("xz", text + "{\"process\":0,\"type\":\"invoke\",\"f\":\"read\",\"key\":\"z\"}\n");
+  expect_refused({"check", "--model", "set", "--initial", "5",
+                  file("s", "{\"process\":0,\"type\":\"invoke\",\"f\":\"add\",\"value\":1}\n")},
+                 {"s: initial: the model set begins with an array"});
+  expect_refused({"check", "--initial", R"({"y":1})", "x"},
+                 {"x: initial: an object gives the initial value by key", "the key \"y\""});
+  const Ended some = assay_in_scratch({"check", "--initial", R"({"x":1,"y":2})", "x"});
+  EXPECT_EQ(some.code, 0) << some.err;
+  EXPECT_EQ(some.err, "warning: the initial value of \"y\" is not used: no operation has that key\n");
+  const Ended of_one = assay_in_scratch({"check", "--initial", R"({"x":1,"z":2})", "--key", "x", "xz"});
+  EXPECT_EQ(of_one.code, 0) << of_one.err;
+  EXPECT_EQ(of_one.err, "");
+}
+
 TEST_F(BadInput, AJepsenFolderIsNone) {
   fs::create_directory(scratch_.path() + "/store");
   file(
