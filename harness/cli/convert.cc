@@ -34,8 +34,8 @@ Result<std::string> file_to_read(const std::string& path) {
 
 Result<ReadOptions> options_of(const ReadArgs& args) {
   ReadOptions options{.memory_bytes_max = most_of_memory()};
-  if (!args.memory.empty()) {
-    auto size = parse_size(args.memory);
+  if (args.memory) {
+    auto size = parse_size(*args.memory);
     if (!size) return size.error();
     options.memory_bytes_max = *size;
   }
@@ -66,7 +66,8 @@ Result<void> no_output_is_input(const std::string& in, const std::vector<std::st
         std::filesystem::equivalent(in, outs[i], ignored))
       return input_error(outs[i] + ": expected another file than the history itself to write to");
     for (size_t j = 0; j < i; ++j) {
-      if (outs[i] == outs[j] || std::filesystem::equivalent(outs[i], outs[j], ignored))
+      if (std::filesystem::weakly_canonical(outs[i], ignored) ==
+          std::filesystem::weakly_canonical(outs[j], ignored))
         return input_error(outs[i] + ": expected a file for each of two outputs, found one for both");
     }
   }
@@ -81,11 +82,13 @@ int convert_verb(const ConvertArgs& args) {
   auto file = file_to_read(args.in);
   if (!file) return fail(file.error());
   if (auto apart = no_output_is_input(*file, {args.out}); !apart) return fail(apart.error());
+  auto out = OutputFile::open(args.out);
+  if (!out) return fail(out.error());
   auto history = read_history(*file, *options);
   if (!history) return fail(history.error());
   for (const std::string& warning : history->warnings())
     std::fprintf(stderr, "assay: warning: %s\n", warning.c_str());
-  if (auto written = write_history(*history, args.out, *format); !written)
+  if (auto written = write_history(*history, std::move(*out), *format); !written)
     return fail(written.error());
   return kExitValid;
 }

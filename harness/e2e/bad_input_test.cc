@@ -222,6 +222,36 @@ TEST_F(BadInput, EveryCommandHasHelp) {
   EXPECT_EQ(assay_in_scratch({"--help"}).code, 0);
 }
 
+TEST_F(BadInput, AnOutputThatCannotBeWrittenIsNoticedBeforeTheWork) {
+  file("h", "not a history");  // nobody reads it
+  fs::create_directory(scratch_.path() + "/folder");
+  const std::vector<std::pair<std::string, std::string>> outs = {
+      {"no/x", "cannot write no/x: No such file or directory"},
+      {"folder", "cannot write folder: Is a directory"},
+      {"", "cannot write to a file without a name"}};
+  for (const auto& [out, words] : outs) {
+    expect_refused({"check", "h", "--html", "-o", out}, {words});
+    expect_refused({"check", "h", "--proof", out}, {words});
+    expect_refused({"convert", "h", "--to", "edn", "-o", out}, {words});
+  }
+  expect_refused({"check", "h", "--proof", "./p", "--html", "-o", "p"}, {"each of two outputs"});
+  expect_refused({"check", "h", "--proof", "p"}, {"h:1:1"});
+  for (const auto& entry : fs::directory_iterator(scratch_.path()))
+    EXPECT_EQ(entry.path().extension(), "") << entry.path();
+}
+
+TEST_F(BadInput, AnOutputThatCannotBeFinishedHidesNoFailure) {
+  const std::string stale =
+      "{\"process\":0,\"type\":\"invoke\",\"f\":\"read\"}\n"
+      "{\"process\":0,\"type\":\"ok\",\"f\":\"read\",\"value\":";
+  file("invalid", stale + "1}\n");
+  file("valid", stale + "null}\n");
+  EXPECT_EQ(assay_in_scratch({"check", "invalid", "--html", "-o", "/dev/full"}).code, 1);
+  const Ended valid = assay_in_scratch({"check", "valid", "--proof", "/dev/full"});
+  EXPECT_EQ(valid.code, 255);
+  EXPECT_EQ(valid.err, "assay: cannot write /dev/full: No space left on device\n");
+}
+
 TEST(BadOutput, WhatCannotBeWrittenIsAFailure) {
   for (const bool closed : {false, true}) {
     Launch launch = assay({"list", "targets"});
