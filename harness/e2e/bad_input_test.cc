@@ -252,20 +252,35 @@ TEST_F(BadInput, AnOutputThatCannotBeFinishedHidesNoFailure) {
   EXPECT_EQ(valid.err, "assay: cannot write /dev/full: No space left on device\n");
 }
 
+// What standard output is, and what is said of it.
 TEST(BadOutput, WhatCannotBeWrittenIsAFailure) {
-  for (const bool closed : {false, true}) {
-    Launch launch = assay({"list", "targets"});
-    launch.before_exec = [closed] {
-      const int full = ::open("/dev/full", O_WRONLY);
-      if (closed) return void(::close(STDOUT_FILENO));
-      ::dup2(full, STDOUT_FILENO);
-    };
-    const Ended ended = e2e::run(launch);
-    if (closed) {
-      EXPECT_EQ(ended.code, 0);  // nobody listens: as if to /dev/null
-    } else {
-      EXPECT_EQ(ended.code, 255);
-      EXPECT_EQ(ended.err, "assay: cannot write to standard output: No space left on device\n");
+  const std::pair<std::function<void()>, std::string> cases[] = {
+      {[] { ::dup2(::open("/dev/full", O_WRONLY), STDOUT_FILENO); }, "No space left on device"},
+      {[] { ::close(STDOUT_FILENO); }, "Bad file descriptor"},
+      {[] {
+         int pipe[2];
+         if (::pipe(pipe) != 0) return;
+         ::dup2(pipe[1], STDOUT_FILENO);
+         ::close(pipe[0]), ::close(pipe[1]);
+       },
+       "Broken pipe"},
+  };
+  const ScratchFolder scratch;
+  const std::string history = scratch.path() + "/h";
+  std::ofstream(history) << "{\"process\":0,\"type\":\"invoke\",\"f\":\"read\"}\n"
+                            "{\"process\":0,\"type\":\"ok\",\"f\":\"read\",\"value\":null}\n";
+  for (const auto& [before, cause] : cases) {
+    for (const std::vector<std::string>& arguments :
+         {std::vector<std::string>{"list", "targets"}, {"check", history}, {"check", history, "--json"},
+          {"convert", history, "--to", "edn", "-o", "-"}, {"check", history, "--proof", "-"}}) {
+      Launch launch = assay(arguments);
+      launch.before_exec = before;
+      const Ended ended = e2e::run(launch);
+      EXPECT_EQ(ended.code, 255) << cause << ": " << arguments[0] << ended.err;
+      EXPECT_NE(ended.err.find("assay: cannot write "), std::string::npos) << cause << ended.err;
+      if (arguments[0] == "list") {
+        EXPECT_EQ(ended.err, "assay: cannot write to standard output: " + cause + "\n");
+      }
     }
   }
 }
