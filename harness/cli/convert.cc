@@ -7,6 +7,7 @@
 #include "checkers/history/history_io.h"
 #include "harness/checking.h"
 #include "harness/cli/verbs.h"
+#include "harness/signal_exit.h"
 #include "results/store.h"
 
 namespace assay {
@@ -82,8 +83,10 @@ int convert_verb(const ConvertArgs& args) {
   auto file = file_to_read(args.in);
   if (!file) return fail(file.error());
   if (auto apart = no_output_is_input(*file, {args.out}); !apart) return fail(apart.error());
+  SignalExit on_signal;
   auto out = OutputFile::open(args.out);
   if (!out) return fail(out.error());
+  on_signal.removes((*out)->part());
   auto history = read_history(*file, *options);
   if (!history) return fail(history.error());
   for (const std::string& warning : history->warnings())

@@ -252,6 +252,25 @@ TEST_F(BadInput, AnOutputThatCannotBeFinishedHidesNoFailure) {
   EXPECT_EQ(valid.err, "assay: cannot write /dev/full: No space left on device\n");
 }
 
+TEST_F(BadInput, AConversionThatIsInterruptedLeavesNothingBehind) {
+  for (const int number : {SIGINT, SIGTERM}) {
+    int pipe[2];
+    ASSERT_EQ(::pipe2(pipe, O_CLOEXEC), 0);
+    Launch launch = assay({"convert", "-", "-o", "out.jsonl"});
+    launch.folder = scratch_.path();
+    launch.before_exec = [&] { ::dup2(pipe[0], STDIN_FILENO); };
+    Program program(launch);  // reads, and the pipe has nothing
+    const std::string part = scratch_.path() + "/out.jsonl.part";
+    EXPECT_TRUE(eventually([&] { return fs::exists(part); }, std::chrono::seconds(20)));
+    program.signal(number);
+    const Ended ended = program.wait();
+    EXPECT_EQ(ended.code, 130);
+    EXPECT_EQ(ended.err, "assay: interrupted\n");
+    EXPECT_FALSE(fs::exists(part));
+    ::close(pipe[0]), ::close(pipe[1]);
+  }
+}
+
 // What standard output is, and what is said of it.
 TEST(BadOutput, WhatCannotBeWrittenIsAFailure) {
   const std::pair<std::function<void()>, std::string> cases[] = {
