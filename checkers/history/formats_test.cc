@@ -154,7 +154,13 @@ TEST(PorcupineEtcd, ErrorsNameLineAndColumn) {
       {"INFO  jepsen.util - 2 :ok :read 4\n",
        "h:1:21: expected an invocation of process 2 before its completion, found ok of \"read\" "
        "alone"},
-      {"INFO  jepsen.util - no\n", "h:2:1: expected an operation of jepsen.util, found nothing"},
+      {"", "h:1:1: expected an operation of jepsen.util, found nothing"},
+      {"\nINFO  jepsen.util - no\n{}\n",
+       "h:2:1: expected an operation of jepsen.util, as no line is one, found \"INFO  jepsen.util - "
+       "no\""},
+      {"{\"process\":0}\nx\n",
+       "h:1:1: expected an operation of jepsen.util, as no line is one, found "
+       "\"{\\\"process\\\":0}\""},
   };
   for (const auto& [text, message] : cases)
     EXPECT_EQ(refused(text, {.format = HistoryFormat::kPorcupineEtcd}), message) << text;
@@ -194,6 +200,12 @@ TEST(PorcupineKv, HasKeysAndBeginsWithNothing) {
   EXPECT_EQ(refused("{:process 0, :type :invoke, :f :put, :key \"0\", :value 1}",
                     {.format = HistoryFormat::kPorcupineKv}),
             "h:1:1: expected a text or nil as :value, found 1");
+  for (const char* nothing : {"", "\n", "{:process 0, :ty"}) {
+    EXPECT_THAT(refused(nothing, {.format = HistoryFormat::kPorcupineKv}), HasSubstr(": expected "))
+        << nothing;
+  }
+  EXPECT_EQ(refused("", {.format = HistoryFormat::kPorcupineKv}),
+            "h:1:1: expected an operation, found nothing");
 }
 
 // --- What comes out again ----------------------------------------------------------------------
