@@ -14,8 +14,12 @@ Result<void> can_judge(const History& history, const Model& model);
 
 // The verdict is named "linearizable"; its children are the parts that are not valid. can_judge()
 // must have accepted the history. The model must outlive the call; parts are judged in
-// budget.jobs threads, the largest first.
-Verdict check_model(const History& history, const Model& model, const Budget& budget);
+// budget.jobs threads, the largest first. The orders of valid parts go to the proof, where there is
+// one.
+Verdict check_model(const History& history, const Model& model, const Budget& budget,
+                    Proof* proof = nullptr);
+// The orders alone.
+void prove_model(const History& history, const Model& model, const Budget& budget, Proof& proof);
 
 // Whether one of its parts is found to be impossible (Checker::refutes). can_judge() must have
 // accepted the history.

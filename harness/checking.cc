@@ -166,17 +166,17 @@ Result<Checked> check_file(const std::string& path, const Conventions& conventio
   budget.exhausted = exhausted_from(read, limits);
   const auto& named =
       conventions.checkers.empty() ? checked.history.header().checkers : conventions.checkers;
-  auto verdict = check_history(checked.history, named, budget);
+  Proof* proof = conventions.prove ? &checked.proof : nullptr;
+  auto verdict = check_history(checked.history, named, budget, proof);
   if (!verdict) return about_file(checked.history, verdict.error());
   checked.verdict = std::move(*verdict);
+  if (proof && proof->model.empty()) {  // no checker that was asked for finds orders
+    auto orders = prove(checked.history, budget);
+    if (!orders) return about_file(checked.history, orders.error());
+    *proof = std::move(*orders);
+  }
   checked.check_time = since(read);
   return checked;
-}
-
-Result<Proof> prove(const Checked& checked, const CheckLimits& limits) {
-  Budget budget = memory_and_jobs(limits);
-  budget.exhausted = exhausted_from(Clock::now(), limits);
-  return prove(checked.history, budget);
 }
 
 }  // namespace assay

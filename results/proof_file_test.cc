@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <cstdio>
 #include <fstream>
 
@@ -212,6 +213,27 @@ TEST_F(ProofFile, TheScriptAcceptsSimulatedHistoriesWithUnknownAndFailedOperatio
     EXPECT_GT(failed, 10) << values;
     EXPECT_GT(unknown, 10) << values;
   }
+}
+
+TEST_F(ProofFile, TheOrdersAreFoundInTheJudgementOfTheVerdict) {
+  for (const Accepted& c : kAccepted) {
+    const History history = history_of(c.script, c.header);
+    Proof proof;
+    const auto verdict = check_history(history, {"linearizable"}, Budget{}, &proof);
+    ASSERT_TRUE(verdict) << verdict.error().message;
+    EXPECT_EQ(proof_to_jsonl(proof, history), proof_to_jsonl(proof_of(history), history)) << c.name;
+    EXPECT_THAT(verify(history, proof), StartsWith("verified: ")) << c.name;
+  }
+  const History history = simulated(7, 4);
+  const auto polls = [&](Proof* proof) {
+    std::atomic<int> count = 0;
+    Budget budget;
+    budget.exhausted = [&] { return ++count < 0; };
+    EXPECT_TRUE(check_history(history, {"linearizable"}, budget, proof));
+    return count.load();
+  };
+  Proof proof;
+  EXPECT_EQ(polls(&proof), polls(nullptr)) << "of the budget";
 }
 
 TEST_F(ProofFile, TheScriptRejectsWhatIsNotAProof) {

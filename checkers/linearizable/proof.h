@@ -25,7 +25,8 @@ struct Proof {
 };
 
 // Judges the history by its model, as the checker linearizable does, and keeps the orders; each has
-// been replayed. An input error where that checker does not accept the history.
+// been replayed. An input error where that checker does not accept the history. A verdict besides:
+// Checker::check_and_prove.
 Result<Proof> prove(const History& history, const Budget& budget);
 
 }  // namespace assay

@@ -21,6 +21,7 @@ Result<Conventions> conventions_of(const CheckArgs& args) {
   conventions.checkers = args.checkers;
   conventions.format = history_format(args.read.from).value_or(HistoryFormat::kGuess);
   if (!args.read.independent.empty()) conventions.independent = args.read.independent == "yes";
+  conventions.prove = args.proof.has_value();
   if (args.failed_cas) conventions.failed_cas_observes = *args.failed_cas == "observe";
   if (args.null_read) conventions.null_read_is_value = *args.null_read == "value";
   if (args.initial) {
@@ -92,12 +93,9 @@ Result<void> write_page(OutputFile& file, const CheckArgs& args, const Checked& 
   return write_whole(file, html_report(Report(checked.history, checked.verdict, info)));
 }
 
-Result<void> write_proof(OutputFile& file, const Checked& checked, const CheckLimits& limits,
-                         Console& console) {
-  auto proof = prove(checked, limits);
-  if (!proof) return proof.error();
-  if (const std::string none = unproven_sentence(*proof); !none.empty()) console.say(none);
-  return write_whole(file, proof_to_jsonl(*proof, checked.history));
+Result<void> write_proof(OutputFile& file, const Checked& checked, Console& console) {
+  if (const std::string none = unproven_sentence(checked.proof); !none.empty()) console.say(none);
+  return write_whole(file, proof_to_jsonl(checked.proof, checked.history));
 }
 
 }  // namespace
@@ -168,7 +166,7 @@ int check_verb(const CheckArgs& args) {
     if (!written) code = worse(code, static_cast<ExitCode>(fail(written.error())));
   }
   if (outputs->proof) {
-    auto written = write_proof(*outputs->proof, *checked, *limits, console);
+    auto written = write_proof(*outputs->proof, *checked, console);
     if (!written) code = worse(code, static_cast<ExitCode>(fail(written.error())));
   }
   return code;
