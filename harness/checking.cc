@@ -175,6 +175,7 @@ Result<Checked> check_file(const std::string& path, const Conventions& conventio
     if (!orders) return about_file(checked.history, orders.error());
     *proof = std::move(*orders);
   }
+  if (conventions.key) checked.proof.only_key = Symbol(*conventions.key);
   checked.check_time = since(read);
   return checked;
 }

@@ -282,6 +282,13 @@ TEST_F(ProofFile, WhereAKeyIsNotValidTheOthersAreProven) {
     const auto valid = validate_form(*parse_json(line, "proof"), "proof", line, "proof");
     EXPECT_TRUE(valid) << valid.error().message;
   }
+  Proof of_one = proof;
+  of_one.only_key = Symbol("a");
+  const std::string said = proof_to_jsonl(of_one, history);
+  const std::string head = said.substr(0, said.find('\n'));
+  EXPECT_THAT(head, HasSubstr(R"("only_key":"a")"));
+  const auto valid = validate_form(*parse_json(head, "proof"), "proof", head, "proof");
+  EXPECT_TRUE(valid) << valid.error().message;
 }
 
 }  // namespace
