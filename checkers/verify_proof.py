@@ -67,7 +67,7 @@ def steps(op, rules):  # what it did, as (f, key, value) each; nothing: it says 
     f, key, known = op["f"], op["key"], op["type"] == "ok"
     if f == "txn":
         raw = op["answer"] if known and op["answer"] is not None else op["asked"]
-        done = [(g, k if isinstance(k, str) else text(k), v) for g, k, v in raw]
+        done = [({"r": "read", "w": "write"}.get(g, g), k if isinstance(k, str) else text(k), v) for g, k, v in raw]
     else:
         done = [(f, key, op["answer"] if f in ("read", "get") else op["asked"])]
     mute = lambda v: not known or (v is None and rules["null_read"] == "unknown")

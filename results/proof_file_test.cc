@@ -126,6 +126,11 @@ constexpr Accepted kAccepted[] = {
       0 ok append k "c"
       0 invoke get k
       0 ok get k "bc")"},
+    {"transactions in Jepsen's words", R"(
+      0 invoke txn [["w","x",1],["r","y",null]]
+      0 ok txn [["w","x",1],["r","y",null]]
+      1 invoke txn [["r","x",null]]
+      1 ok txn [["r","x",1]])"},
     {"transactions", R"(
       0 invoke txn [["write","x",1],["write","y",2]]
       1 invoke txn [["read","x",null],["read","y",null]]

@@ -4,6 +4,7 @@
 
 #include "checkers/check_model.h"
 #include "checkers/facts.h"
+#include "checkers/history/history_io.h"
 #include "checkers/history/test_history.h"
 #include "checkers/linearizable/general_problem.h"
 #include "checkers/linearizable/testing_toys.h"
@@ -229,7 +230,7 @@ TEST(Models, WhatAModelDoesNotHaveIsAnInputError) {
             "operation 0: the model kv judges get, put, append and delete, not read");
   EXPECT_THAT(refused("0 invoke append k 5\n", R"({"model":"kv"})"),
               HasSubstr("operation 0: append needs a text, found 5"));
-  EXPECT_THAT(refused("0 invoke txn [[\"r\",\"x\",null]]\n", R"({"model":"multi-register"})"),
+  EXPECT_THAT(refused("0 invoke txn [[\"append\",\"x\",1]]\n", R"({"model":"multi-register"})"),
               HasSubstr("needs [[\"read\" or \"write\", register, value], ...]"));
   EXPECT_THAT(refused("0 invoke read k\n", R"({"model":"queue"})"),
               HasSubstr("register, cas-register, multi-register, mutex, kv, set"));
@@ -297,6 +298,24 @@ TEST(Models, AnInitialValueThatAModelDoesNotHaveIsAnInputError) {
       EXPECT_THAT(accepted.error().message, HasSubstr(c.error)) << c.initial;
     }
   }
+}
+
+TEST(Models, TheMicroOperationsOfJepsenAreStepsOfTheMultiRegister) {
+  const auto judge = [](const std::string& found) {
+    const auto history = parse_history(
+        "{:process 0, :type :invoke, :f :txn, :value [[:w :x 1] [:w :y 2]]}\n"
+        "{:process 0, :type :ok, :f :txn, :value [[:w :x 1] [:w :y 2]]}\n"
+        "{:process 1, :type :invoke, :f :txn, :value [[:r :x nil] [:w :y 3]]}\n"
+        "{:process 1, :type :ok, :f :txn, :value [[:r :x 1] [:w :y 3]]}\n"
+        "{:process 0, :type :invoke, :f :txn, :value [[:r :y nil]]}\n"
+        "{:process 0, :type :ok, :f :txn, :value [[:r :y " + found + "]]}\n");
+    EXPECT_TRUE(history) << history.error().message;
+    const auto accepted = linearizable_checker().accepts(*history);
+    EXPECT_TRUE(accepted) << accepted.error().message;
+    return linearizable_checker().check(*history, Budget{}).word();
+  };
+  EXPECT_EQ(judge("3"), Word::kValid);
+  EXPECT_EQ(judge("2"), Word::kInvalid);
 }
 
 TEST(Models, ASetMayBeginWithElements) {
