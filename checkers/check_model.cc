@@ -1,6 +1,7 @@
 #include "checkers/check_model.h"
 
 #include <algorithm>
+#include <optional>
 
 #include "checkers/models/registry.h"
 #include "checkers/words.h"
@@ -73,6 +74,27 @@ Result<void> operations_fit(const History& history, const Model& model) {
 Result<void> can_judge(const History& history, const Model& model) {
   if (auto fit = operations_fit(history, model); !fit) return fit;
   return initial_fits(history.header(), model);
+}
+
+Result<void> keys_fit(const History& history, const Model* model) {
+  std::optional<size_t> with, without;  // the first of each
+  for (size_t id = 0; id < history.size() && !(with && without); ++id) {
+    const auto note = [&](Symbol name) {
+      std::optional<size_t>& first = name.empty() ? without : with;
+      if (!first) first = id;
+    };
+    if (!model) {
+      note(history[id].key());
+    } else {
+      for (Symbol name : model->touches(history[id])) note(name);
+    }
+  }
+  if (!with || !without) return {};
+  const Symbol key = history[*with].key();
+  return history.error_at(history[*without],
+                          "expected a key as operation " +
+                              std::to_string(history[*with].invoke_index()) + " has one" +
+                              (key.empty() ? "" : ", " + quoted(key)) + ", found none");
 }
 
 Result<std::vector<Symbol>> initials_of_nothing(const History& history, const Model* model) {

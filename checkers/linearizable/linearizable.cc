@@ -336,9 +336,9 @@ class Linearizable : public Checker {
   Result<void> accepts(const History& history) const override {
     const auto general = general_model_of(history);
     if (!general) return general.error();
-    if (*general != nullptr) return assay::can_judge(history, **general);
-    if (auto model = model_of(history); !model) return model.error();
-    return can_judge(history);
+    if (auto model = model_of(history); !*general && !model) return model.error();
+    const auto fit = *general ? assay::can_judge(history, **general) : can_judge(history);
+    return fit ? keys_fit(history, *general) : fit;
   }
   Verdict check(const History& history, const Budget& budget) const override {
     return judged(history, budget, nullptr);

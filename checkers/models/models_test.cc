@@ -318,6 +318,30 @@ TEST(Models, TheMicroOperationsOfJepsenAreStepsOfTheMultiRegister) {
   EXPECT_EQ(judge("2"), Word::kInvalid);
 }
 
+TEST(Models, OperationsWithAKeyAndOnesWithoutAreNotOfOneHistory) {
+  struct Mixed {
+    const char* script;
+    const char* error;  // empty: accepted
+  };
+  const Mixed cases[] = {
+      {"0 invoke write k 1\n0 ok write k 1\n0 invoke read\n0 ok read 1\n",
+       "operation 2: expected a key as operation 0 has one, \"k\", found none"},
+      {"0 invoke put 1\n0 ok put 1\n1 invoke get k\n", "operation 0: expected a key as operation 2"},
+      {"0 invoke write k 1\n0 ok write\n0 invoke read\n0 ok read k 1\n", ""},
+      {"0 invoke write 1\n0 ok write 1\n0 invoke read\n0 ok read 1\n", ""},
+      {"0 invoke txn [[\"write\",\"x\",1]]\n1 invoke read x\n", ""},
+      {"0 invoke txn [[\"write\",\"x\",1]]\n1 invoke read\n",
+       "operation 1: expected a key as operation 0 has one, found none"},
+  };
+  for (const Mixed& c : cases) {
+    const auto accepted = linearizable_checker().accepts(history_of(c.script));
+    EXPECT_EQ(accepted.ok(), *c.error == 0) << c.script;
+    if (!accepted) {
+      EXPECT_THAT(accepted.error().message, HasSubstr(c.error)) << c.script;
+    }
+  }
+}
+
 TEST(Models, ASetMayBeginWithElements) {
   const Checker& checker = linearizable_checker();
   auto judge = [&](const char* read) {

@@ -161,6 +161,10 @@ TEST_F(BadInput, AnOperationThatDoesNotFitTheModelIsNamedByItsPlace) {
                   file("form.edn", ";; none\n{:process 0, :type :invoke, :f :acquire}  "
                                    "{:process 1, :type :invoke, :f :read}")},
                  {"form.edn:2:45: the model mutex judges acquire and release, not read"});
+  const std::string no_key =
+      "{\"process\":1,\"type\":\"invoke\",\"f\":\"read\"}\n{\"process\":1,\"type\":\"ok\",\"f\":\"read\"}\n";
+  expect_refused({"check", file("mixed", read + no_key)},
+                 {"mixed:3:1: expected a key as operation 0 has one, \"k\", found none"});
   expect_refused({"check", "--model", "queue", "kv"}, {"kv: the model queue is not known"});
 }
 
