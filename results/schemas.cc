@@ -219,7 +219,7 @@ constexpr std::string_view kHistoryHeader = R"json({
     "target": {"type": "string"},
     "workload": {"type": "string"},
     "checkers": {"type": "array", "items": {"type": "string"}},
-    "model": {"type": "string"},
+    "model": {"title": "one of `assay list models`", "type": "string"},
     "initial": {},
     "failed_cas": {"enum": ["observe", "ignore"]},
     "null_read": {"enum": ["value", "unknown"]},

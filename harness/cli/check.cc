@@ -16,6 +16,7 @@ namespace {
 
 Result<Conventions> conventions_of(const CheckArgs& args) {
   Conventions conventions;
+  if (args.model == "") return input_error("--model: expected the name of a model, found \"\"");
   conventions.model = args.model;
   conventions.key = args.key;
   conventions.checkers = args.checkers;

@@ -110,6 +110,11 @@ TEST_F(BadInput, InAHistory) {
   expect_refused({"check", file("binary", std::string("\x00\x01\xff\n", 4))}, {"binary:1:"});
   expect_refused({"check", file("future", "{\"format\":\"assay-history\",\"version\":2}\n")},
                  {"future:1:", "version"});
+  expect_refused({"check", file("nameless", "{\"format\":\"assay-history\",\"version\":1,\"model\":\"\"}\n")},
+                 {"nameless:1:", "the name of a model", "\"\""});
+  expect_refused({"check", "nameless", "--model", ""}, {"--model", "the name of a model"});
+  expect_refused({"check", "nameless", "--memory", ""}, {"--memory", "a size such as 8G", "\"\""});
+  expect_refused({"convert", "nameless", "-o", "-", "--to", "edn", "--memory", ""}, {"--memory"});
   expect_refused({"check", file("shuffled", head + ok + invoke)}, {"shuffled:2"});
   expect_refused({"check", file("middle", head + invoke.substr(0, 40) + "\n" + ok)}, {"middle:2:"});
   expect_refused({"check", file("twice", head + invoke + invoke)}, {"twice:3"});
