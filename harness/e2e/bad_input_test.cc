@@ -123,7 +123,13 @@ TEST_F(BadInput, InAHistory) {
        file("type",
             head + "{\"index\":0,\"time\":1,\"process\":0,\"type\":\"maybe\",\"f\":\"read\"}\n")},
       {"type:2:", "maybe"});
-  expect_refused({"check", "missing.jsonl"}, {"missing.jsonl"});
+  for (const std::string verb : {"check", "convert"}) {
+    std::vector<std::string> arguments = {verb, "missing"};
+    if (verb == "convert") arguments.insert(arguments.end(), {"-o", "out.edn"});
+    expect_refused(arguments, {"there is no file or folder \"missing\", nor a run of that name in "});
+    arguments[1] = "no/where";
+    expect_refused(arguments, {"there is no file or folder \"no/where\"\n"});
+  }
   expect_refused({"check", file("map.edn", "{:process 0, :type :invoke, :f :read\n")},
                  {"map.edn:2:1: expected '}' to close what begins at 1:1"});
   expect_refused({"check", file("op.log", "INFO  jepsen.util - 2 :invok :cas [3 4]\n")},
