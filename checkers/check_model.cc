@@ -109,8 +109,9 @@ Result<std::vector<Symbol>> initials_of_nothing(const History& history, const Mo
   }
   if (history.size() == 0 || missing.empty() || missing.size() < initial.as_object().size())
     return missing;
-  return input_error("initial: an object gives the initial value by key, and no operation has the key " +
-                     quoted(missing[0]));
+  return input_error(
+      "initial: an object gives the initial value by key, and no operation has the key " +
+      quoted(missing[0]));
 }
 
 Result<const Model*> general_model_of(const History& history) {

@@ -25,14 +25,14 @@ void prove_model(const History& history, const Model& model, const Budget& budge
 // accepted the history.
 bool model_refutes(const History& prefix, const Model& model, const Budget& budget);
 
-// An input error where some operations have a key and others have none: these would be judged as one
-// more key, which nobody can have meant. Of a model as initials_of_nothing() takes it.
+// An input error where some operations have a key and others have none: these would be judged as
+// one more key, which nobody can have meant. Of a model as initials_of_nothing() takes it.
 Result<void> keys_fit(const History& history, const Model* model);
 
-// The names of which the header gives an initial value by an object, and which nothing in the history
-// touches. An input error where that is all of them: then an object was meant as the value itself, or
-// a name is wrong. can_judge() must have accepted the history where a model is given; nullptr: the
-// names are the keys.
+// The names of which the header gives an initial value by an object, and which nothing in the
+// history touches. An input error where that is all of them: then an object was meant as the value
+// itself, or a name is wrong. can_judge() must have accepted the history where a model is given;
+// nullptr: the names are the keys.
 Result<std::vector<Symbol>> initials_of_nothing(const History& history, const Model* model);
 
 // The model that the header names, or that the operations can only belong to; nullptr for those of

@@ -22,9 +22,8 @@ CallEffect Model::effect(const ModelOp& op) const {
 bool Model::tells(const ModelOp& op) const {
   if (effect(op) == CallEffect::kObserves) return true;
   const std::vector<ModelCall> all = calls();
-  return std::none_of(all.begin(), all.end(), [](const ModelCall& call) {
-    return call.effect == CallEffect::kObserves;
-  });
+  return std::none_of(all.begin(), all.end(),
+                      [](const ModelCall& call) { return call.effect == CallEffect::kObserves; });
 }
 
 std::string Model::did(const Operation& operation) const {

@@ -74,8 +74,8 @@ class Model {
   virtual std::vector<ModelCall> calls() const = 0;
 
   // --- How a history is read.
-  // What is wrong with the argument of an operation that calls() names, as "needs …, found …"; empty
-  // when nothing is. The same of the answer to an argument that is right.
+  // What is wrong with the argument of an operation that calls() names, as "needs …, found …";
+  // empty when nothing is. The same of the answer to an argument that is right.
   virtual std::string wrong(const Operation&) const { return ""; }
   virtual std::string wrong_answer(const Operation&) const { return ""; }
   // … of an initial value.
@@ -87,8 +87,8 @@ class Model {
   // was acknowledged must have happened, what failed did not, what is unknown may have.
   virtual CallRole role(const HistoryHeader& header, const Operation& operation, ModelOp& op) const;
   virtual CallEffect effect(const ModelOp& op) const;  // default: as calls() says
-  // Whether an operation that happened need not have fitted, so that something was observed. Default:
-  // what observes; all where the model has none that does, as a lock.
+  // Whether an operation that happened need not have fitted, so that something was observed.
+  // Default: what observes; all where the model has none that does, as a lock.
   virtual bool tells(const ModelOp& op) const;
 
   // --- Makes the search quick.

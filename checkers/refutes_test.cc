@@ -63,7 +63,9 @@ std::vector<Recorded> recorded() {
 
 TEST(Refutes, NoPrefixOfARecordedValidHistoryAndEachInvalidOneOnceAndForAll) {
   const std::vector<Recorded> histories = recorded();
-  if (histories.empty()) GTEST_SKIP() << "the corpus is not part of the repository, and no histories are under " << histories_folder();
+  if (histories.empty())
+    GTEST_SKIP() << "the corpus is not part of the repository, and no histories are under "
+                 << histories_folder();
   const Checker& checker = linearizable_checker();
   size_t valid = 0, invalid = 0;
   for (const Recorded& one : histories) {

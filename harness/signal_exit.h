@@ -29,7 +29,8 @@ class SignalExit {
 
   // Called once, with a path that is not too long to be opened.
   void removes(const std::string& path) {
-    if (path.size() < sizeof half_written_) std::memcpy(half_written_, path.c_str(), path.size() + 1);
+    if (path.size() < sizeof half_written_)
+      std::memcpy(half_written_, path.c_str(), path.size() + 1);
   }
 
  private:

@@ -81,7 +81,8 @@ constexpr Accepted kAccepted[] = {
       0 ok read a 7
       1 ok delete b
       0 invoke read b
-      0 ok read b null)", R"({"initial":{"a":7,"b":8}})"},
+      0 ok read b null)",
+     R"({"initial":{"a":7,"b":8}})"},
     {"a cas that compared a token, and one that was refused", R"(
       0 invoke cas k [1,2] expected=5
       0 fail cas k [1,2] error=conflict
@@ -93,12 +94,14 @@ constexpr Accepted kAccepted[] = {
       0 invoke write k 1
       0 ok write k 1
       0 invoke read k
-      0 ok read k null)", R"({"null_read":"unknown"})"},
+      0 ok read k null)",
+     R"({"null_read":"unknown"})"},
     {"reads that are not claimed", R"(
       0 invoke write k 1
       0 ok write k 1
       0 invoke read k
-      0 ok read k null)", R"({"claims":{"read":"stale"}})"},
+      0 ok read k null)",
+     R"({"claims":{"read":"stale"}})"},
     {"a mutex", R"(
       0 invoke acquire
       1 invoke acquire

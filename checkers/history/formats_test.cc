@@ -156,7 +156,8 @@ TEST(PorcupineEtcd, ErrorsNameLineAndColumn) {
        "alone"},
       {"", "h:1:1: expected an operation of jepsen.util, found nothing"},
       {"\nINFO  jepsen.util - no\n{}\n",
-       "h:2:1: expected an operation of jepsen.util, as no line is one, found \"INFO  jepsen.util - "
+       "h:2:1: expected an operation of jepsen.util, as no line is one, found \"INFO  jepsen.util "
+       "- "
        "no\""},
       {"{\"process\":0}\nx\n",
        "h:1:1: expected an operation of jepsen.util, as no line is one, found "

@@ -296,7 +296,8 @@ namespace {
 Error located(const History& history, const Operation& operation, Position position,
               const std::string& what) {
   const std::optional<Place> place = history.place_of(position);
-  if (!place) return input_error("operation " + std::to_string(operation.invoke_index()) + ": " + what);
+  if (!place)
+    return input_error("operation " + std::to_string(operation.invoke_index()) + ": " + what);
   return input_error(history.source() + ":" + std::to_string(place->line) + ":" +
                      std::to_string(place->column) + ": " + what);
 }

@@ -55,8 +55,8 @@ Error OutputFile::failed() {
 
 Result<void> OutputFile::write(std::string_view bytes) {
   // What a link leads to; nothing happens to a pipe or a device.
-  if (std::exchange(is_empty_, false) && part_.empty() && path_ != "-" && ::ftruncate(fd_, 0) != 0 &&
-      errno != EINVAL)
+  if (std::exchange(is_empty_, false) && part_.empty() && path_ != "-" &&
+      ::ftruncate(fd_, 0) != 0 && errno != EINVAL)
     return failed();
   while (!bytes.empty()) {
     const ssize_t n = ::write(fd_, bytes.data(), bytes.size());

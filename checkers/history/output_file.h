@@ -1,5 +1,5 @@
-// A file that a user asked for: opened before the work whose result it will hold, so that a path that
-// cannot be written is noticed at once. Single-threaded.
+// A file that a user asked for: opened before the work whose result it will hold, so that a path
+// that cannot be written is noticed at once. Single-threaded.
 //
 // It comes whole or not at all: what is written goes to PATH.part, which close() renames; without
 // close(), and after an error, the old file stays and nothing is left behind. A device, a pipe or a

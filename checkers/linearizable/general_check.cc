@@ -66,8 +66,8 @@ class Parts {
     result.events = problem.events.size();
     for (const GeneralOp& op : problem.ops) {
       result.unknown += op.optional;
-      result.observed = result.observed ||
-                        (!op.optional && model_.tells(problem.classes[op.cls].op));
+      result.observed =
+          result.observed || (!op.optional && model_.tells(problem.classes[op.cls].op));
     }
     if (options.want_order) take_order(i, problem, result.found);
     result.found.placements = {};

@@ -115,12 +115,13 @@ Result<void> can_judge(const History& history) {
     if (f == f::cas) {
       Scalar first, second;
       if (operation.argument_pair(first, second)) continue;
-      return history.error_at(operation, "a cas needs [expected, new], found " +
-                                             operation.argument().to_json());
+      return history.error_at(
+          operation, "a cas needs [expected, new], found " + operation.argument().to_json());
     }
     if (f == f::read || f == f::write || f == f::delete_) continue;
-    return history.error_at(operation, "the model of a register judges read, write, cas and delete, not " +
-                                           std::string(f.text()));
+    return history.error_at(
+        operation,
+        "the model of a register judges read, write, cas and delete, not " + std::string(f.text()));
   }
   return {};
 }

@@ -333,7 +333,8 @@ TEST(Linearizable, AHistoryInWhichNothingWasObservedIsVacuousWithAHeaderAndWitho
       EXPECT_EQ(verdict.safety, Safety::kVacuous) << header << script;
       EXPECT_THAT(verdict.facts, Contains(Pair(std::string(fact::kMissing), testing::_)));
     }
-    EXPECT_EQ(judge("0 invoke cas k [null,1]\n0 ok cas k [null,1]\n", header).safety, Safety::kValid);
+    EXPECT_EQ(judge("0 invoke cas k [null,1]\n0 ok cas k [null,1]\n", header).safety,
+              Safety::kValid);
   }
 }
 

@@ -308,7 +308,8 @@ TEST(Models, TheMicroOperationsOfJepsenAreStepsOfTheMultiRegister) {
         "{:process 1, :type :invoke, :f :txn, :value [[:r :x nil] [:w :y 3]]}\n"
         "{:process 1, :type :ok, :f :txn, :value [[:r :x 1] [:w :y 3]]}\n"
         "{:process 0, :type :invoke, :f :txn, :value [[:r :y nil]]}\n"
-        "{:process 0, :type :ok, :f :txn, :value [[:r :y " + found + "]]}\n");
+        "{:process 0, :type :ok, :f :txn, :value [[:r :y " +
+        found + "]]}\n");
     EXPECT_TRUE(history) << history.error().message;
     const auto accepted = linearizable_checker().accepts(*history);
     EXPECT_TRUE(accepted) << accepted.error().message;
@@ -326,7 +327,8 @@ TEST(Models, OperationsWithAKeyAndOnesWithoutAreNotOfOneHistory) {
   const Mixed cases[] = {
       {"0 invoke write k 1\n0 ok write k 1\n0 invoke read\n0 ok read 1\n",
        "operation 2: expected a key as operation 0 has one, \"k\", found none"},
-      {"0 invoke put 1\n0 ok put 1\n1 invoke get k\n", "operation 0: expected a key as operation 2"},
+      {"0 invoke put 1\n0 ok put 1\n1 invoke get k\n",
+       "operation 0: expected a key as operation 2"},
       {"0 invoke write k 1\n0 ok write\n0 invoke read\n0 ok read k 1\n", ""},
       {"0 invoke write 1\n0 ok write 1\n0 invoke read\n0 ok read 1\n", ""},
       {"0 invoke txn [[\"write\",\"x\",1]]\n1 invoke read x\n", ""},

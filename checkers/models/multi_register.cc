@@ -1,8 +1,7 @@
 // multi-register: registers that transactions read and write at one instant. An operation txn has
-// an array of steps ["read", register, value] and ["write", register, value] ("r" and "w", as Jepsen
-// has it, are these), done in that order;
-// registers that no transaction connects are judged apart. `read` and `write` of one key are
-// transactions of one step.
+// an array of steps ["read", register, value] and ["write", register, value] ("r" and "w", as
+// Jepsen has it, are these), done in that order; registers that no transaction connects are judged
+// apart. `read` and `write` of one key are transactions of one step.
 #include <algorithm>
 
 #include "checkers/models/registry.h"

@@ -16,7 +16,8 @@ class MutexModel : public ModelOf<bool> {
     for (const Value& known : {Value(), Value(false), Value("free"), Value(true), Value("held")}) {
       if (initial == known) return "";
     }
-    return "begins with \"free\" (or null, false) or \"held\" (or true), found " + initial.to_json();
+    return "begins with \"free\" (or null, false) or \"held\" (or true), found " +
+           initial.to_json();
   }
   CallRole role(const HistoryHeader& header, const Operation& operation,
             ModelOp& op) const override {

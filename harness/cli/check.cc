@@ -67,7 +67,8 @@ struct Outputs {
   std::unique_ptr<OutputFile> proof;
 };
 
-Result<void> open_output(const std::optional<std::string>& path, std::unique_ptr<OutputFile>& file) {
+Result<void> open_output(const std::optional<std::string>& path,
+                         std::unique_ptr<OutputFile>& file) {
   if (!path) return {};
   auto opened = OutputFile::open(*path);
   if (!opened) return opened.error();

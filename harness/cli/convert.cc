@@ -53,7 +53,9 @@ Result<std::optional<std::string>> history_file(const std::string& path) {
   if (path == "-" || (fs::exists(path, ignored) && !fs::is_directory(path, ignored)))
     return std::optional<std::string>(path);
   const bool bare = path.find('/') == path.npos;
-  const auto is_there = [&](const fs::path& p) { return fs::exists(fs::symlink_status(p, ignored)); };
+  const auto is_there = [&](const fs::path& p) {
+    return fs::exists(fs::symlink_status(p, ignored));
+  };
   if (!is_there(path) && !(bare && is_there(fs::path(kDefaultRuns) / path)))
     return input_error("there is no file or folder \"" + path + "\"" +
                        (bare ? ", nor a run of that name in " + std::string(kDefaultRuns) : ""));

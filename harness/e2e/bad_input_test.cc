@@ -110,8 +110,9 @@ TEST_F(BadInput, InAHistory) {
   expect_refused({"check", file("binary", std::string("\x00\x01\xff\n", 4))}, {"binary:1:"});
   expect_refused({"check", file("future", "{\"format\":\"assay-history\",\"version\":2}\n")},
                  {"future:1:", "version"});
-  expect_refused({"check", file("nameless", "{\"format\":\"assay-history\",\"version\":1,\"model\":\"\"}\n")},
-                 {"nameless:1:", "the name of a model", "\"\""});
+  expect_refused(
+      {"check", file("nameless", "{\"format\":\"assay-history\",\"version\":1,\"model\":\"\"}\n")},
+      {"nameless:1:", "the name of a model", "\"\""});
   expect_refused({"check", "nameless", "--model", ""}, {"--model", "the name of a model"});
   expect_refused({"check", "nameless", "--memory", ""}, {"--memory", "a size such as 8G", "\"\""});
   expect_refused({"convert", "nameless", "-o", "-", "--to", "edn", "--memory", ""}, {"--memory"});
@@ -126,7 +127,8 @@ TEST_F(BadInput, InAHistory) {
   for (const std::string verb : {"check", "convert"}) {
     std::vector<std::string> arguments = {verb, "missing"};
     if (verb == "convert") arguments.insert(arguments.end(), {"-o", "out.edn"});
-    expect_refused(arguments, {"there is no file or folder \"missing\", nor a run of that name in "});
+    expect_refused(arguments,
+                   {"there is no file or folder \"missing\", nor a run of that name in "});
     arguments[1] = "no/where";
     expect_refused(arguments, {"there is no file or folder \"no/where\"\n"});
   }
@@ -169,11 +171,13 @@ TEST_F(BadInput, AnOperationThatDoesNotFitTheModelIsNamedByItsPlace) {
                  {"answer:4:1: read needs an array of elements as its answer, found 1"});
   expect_refused({"check", "--key", "k", "--model", "kv", file("key", "\n" + read)}, {"key:2:1: "});
   expect_refused({"check", "--model", "mutex",
-                  file("form.edn", ";; none\n{:process 0, :type :invoke, :f :acquire}  "
-                                   "{:process 1, :type :invoke, :f :read}")},
+                  file("form.edn",
+                       ";; none\n{:process 0, :type :invoke, :f :acquire}  "
+                       "{:process 1, :type :invoke, :f :read}")},
                  {"form.edn:2:45: the model mutex judges acquire and release, not read"});
   const std::string no_key =
-      "{\"process\":1,\"type\":\"invoke\",\"f\":\"read\"}\n{\"process\":1,\"type\":\"ok\",\"f\":\"read\"}\n";
+      "{\"process\":1,\"type\":\"invoke\",\"f\":\"read\"}\n{\"process\":1,\"type\":\"ok\",\"f\":"
+      "\"read\"}\n";
   expect_refused({"check", file("mixed", read + no_key)},
                  {"mixed:3:1: expected a key as operation 0 has one, \"k\", found none"});
   expect_refused({"check", "--model", "queue", "kv"}, {"kv: the model queue is not known"});
@@ -192,8 +196,10 @@ TEST_F(BadInput, AnInitialValueIsOneOfTheModelAndOfAKeyThatOccurs) {
                  {"x: initial: an object gives the initial value by key", "the key \"y\""});
   const Ended some = assay_in_scratch({"check", "--initial", R"({"x":1,"y":2})", "x"});
   EXPECT_EQ(some.code, 0) << some.err;
-  EXPECT_EQ(some.err, "warning: the initial value of \"y\" is not used: no operation has that key\n");
-  const Ended of_one = assay_in_scratch({"check", "--initial", R"({"x":1,"z":2})", "--key", "x", "xz"});
+  EXPECT_EQ(some.err,
+            "warning: the initial value of \"y\" is not used: no operation has that key\n");
+  const Ended of_one =
+      assay_in_scratch({"check", "--initial", R"({"x":1,"z":2})", "--key", "x", "xz"});
   EXPECT_EQ(of_one.code, 0) << of_one.err;
   EXPECT_EQ(of_one.err, "");
 }
@@ -305,8 +311,11 @@ TEST(BadOutput, WhatCannotBeWrittenIsAFailure) {
                             "{\"process\":0,\"type\":\"ok\",\"f\":\"read\",\"value\":null}\n";
   for (const auto& [before, cause] : cases) {
     for (const std::vector<std::string>& arguments :
-         {std::vector<std::string>{"list", "targets"}, {"check", history}, {"check", history, "--json"},
-          {"convert", history, "--to", "edn", "-o", "-"}, {"check", history, "--proof", "-"}}) {
+         {std::vector<std::string>{"list", "targets"},
+          {"check", history},
+          {"check", history, "--json"},
+          {"convert", history, "--to", "edn", "-o", "-"},
+          {"check", history, "--proof", "-"}}) {
       Launch launch = assay(arguments);
       launch.before_exec = before;
       const Ended ended = e2e::run(launch);

@@ -73,7 +73,8 @@ TEST_F(Check, AProofIsWrittenAndStandsUpInPython) {
 
 TEST_F(Check, AProofOfOneKeySaysWhatItLeavesOut) {
   const std::string file = in("two.jsonl");
-  std::ofstream(file) << kValid << kStale << R"({"process":0,"type":"invoke","f":"read","key":"other"}
+  std::ofstream(file) << kValid << kStale
+                      << R"({"process":0,"type":"invoke","f":"read","key":"other"}
 {"process":0,"type":"ok","f":"read","key":"other"}
 )";
   EXPECT_EQ(check({file, "--key", "other", "--proof", in("proof.jsonl")}).code, 0);
@@ -89,7 +90,8 @@ TEST_F(Check, AProofOfOneKeySaysWhatItLeavesOut) {
   std::string proof = text_of_file(in("proof.jsonl"));
   const std::string named = R"("only_key":"other")";
   ASSERT_NE(proof.find(named), proof.npos);
-  std::ofstream(in("proof.jsonl")) << proof.replace(proof.find(named), named.size(), R"("only_key":"k")");
+  std::ofstream(in("proof.jsonl"))
+      << proof.replace(proof.find(named), named.size(), R"("only_key":"k")");
   EXPECT_EQ(verify().code, 1);
 }
 
