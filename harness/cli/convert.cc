@@ -33,6 +33,12 @@ Result<std::string> file_to_read(const std::string& path) {
   return folder->history_path();
 }
 
+// Also of a file that is not there yet.
+std::filesystem::path resolved(const std::string& path) {
+  std::error_code ignored;
+  return std::filesystem::weakly_canonical(std::filesystem::absolute(path, ignored), ignored);
+}
+
 Result<ReadOptions> options_of(const ReadArgs& args) {
   ReadOptions options{.memory_bytes_max = most_of_memory()};
   if (args.memory) {
@@ -74,8 +80,7 @@ Result<void> no_output_is_input(const std::string& in, const std::vector<std::st
         std::filesystem::equivalent(in, outs[i], ignored))
       return input_error(outs[i] + ": expected another file than the history itself to write to");
     for (size_t j = 0; j < i; ++j) {
-      if (std::filesystem::weakly_canonical(outs[i], ignored) ==
-          std::filesystem::weakly_canonical(outs[j], ignored))
+      if (!outs[j].empty() && resolved(outs[i]) == resolved(outs[j]))
         return input_error(outs[i] + ": expected a file for each of two outputs, found one for both");
     }
   }
