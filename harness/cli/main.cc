@@ -10,12 +10,13 @@
 #include "harness/cli/cli.h"
 #include "harness/exit_code.h"
 
-// What was said and did not arrive was not said. The cause is known where it failed just now.
+// What was said and did not arrive was not said. It may have failed long ago: the cause is asked for
+// by another write.
 static int finish(int code) {
-  errno = 0;
   if (std::fflush(stdout) == 0 && !std::ferror(stdout)) return code;
-  std::fprintf(stderr, "assay: cannot write to standard output%s%s\n", errno ? ": " : "",
-               errno ? std::strerror(errno) : "");
+  const bool again = ::write(STDOUT_FILENO, "\n", 1) < 0;
+  std::fprintf(stderr, "assay: cannot write to standard output%s%s\n", again ? ": " : "",
+               again ? std::strerror(errno) : "");
   return assay::worse(static_cast<assay::ExitCode>(code), assay::kExitHarness);
 }
 
