@@ -98,7 +98,7 @@ const Verdict* Verdict::worst() const {
 }
 
 Result<Verdict> check_history(const History& history, const std::vector<std::string>& checkers,
-                              const Budget& budget) {
+                              const Budget& budget, Proof* proof) {
   std::vector<const Checker*> chosen;
   const auto& named = checkers.empty() ? history.header().checkers : checkers;
   for (const std::string& name : named) {
@@ -123,7 +123,10 @@ Result<Verdict> check_history(const History& history, const std::vector<std::str
   if (const std::string why = ended_early(history); !why.empty()) {
     run.add({.name = "end", .safety = Safety::kUnknown, .reason = why});
   }
-  for (const Checker* checker : chosen) run.add(checker->check(history, budget));
+  for (const Checker* checker : chosen) {
+    run.add(proof ? checker->check_and_prove(history, budget, *proof)
+                  : checker->check(history, budget));
+  }
   if (run.children.empty()) {
     run.safety = Safety::kVacuous;
     run.reason = "there is nothing in this history for the checkers to judge";

@@ -73,6 +73,8 @@ struct Budget {
   int jobs = 1;  // threads that a checker may use
 };
 
+struct Proof;  // checkers/linearizable/proof.h
+
 class Checker {
  public:
   virtual ~Checker() = default;
@@ -85,6 +87,11 @@ class Checker {
   // check() may count on it.
   virtual Result<void> accepts(const History&) const { return {}; }
   virtual Verdict check(const History& history, const Budget& budget) const = 0;
+  // The same, and keeps the orders that it finds, where it is one that finds any.
+  virtual Verdict check_and_prove(const History& history, const Budget& budget,
+                                  Proof& /*proof*/) const {
+    return check(history, budget);
+  }
   // Is this prefix of a history proven invalid, so that whatever comes after it changes nothing?
   // For those who follow a run: no witness, nothing for people. Of each key it holds every line so
   // far, or none. False also means: not known, not within the budget, this checker does not tell.
@@ -97,9 +104,10 @@ const Checker* find_checker(std::string_view name);  // nullptr when there is no
 
 // Runs the checkers named (those of the header; all when the header names none), as far as they
 // apply, and returns the tree whose root is named "run". A name that is not there, and a history
-// that one of them does not accept, are input errors.
+// that one of them does not accept, are input errors. The proof, where one is asked for, is of what
+// they judge: without parts where none of them finds orders.
 Result<Verdict> check_history(const History& history, const std::vector<std::string>& checkers,
-                              const Budget& budget);
+                              const Budget& budget, Proof* proof = nullptr);
 
 // The first of the checkers of the header that refutes the prefix, as far as they apply and accept
 // it; nullptr when none does.

@@ -1,5 +1,7 @@
 #include "checkers/model.h"
 
+#include <algorithm>
+
 namespace assay {
 
 std::vector<Symbol> Model::touches(const Operation& operation) const { return {operation.key()}; }
@@ -15,6 +17,13 @@ CallEffect Model::effect(const ModelOp& op) const {
     if (call.f == op.f.text()) return call.effect;
   }
   return CallEffect::kChanges;
+}
+
+bool Model::tells(const ModelOp& op) const {
+  if (effect(op) == CallEffect::kObserves) return true;
+  const std::vector<ModelCall> all = calls();
+  return std::none_of(all.begin(), all.end(),
+                      [](const ModelCall& call) { return call.effect == CallEffect::kObserves; });
 }
 
 std::string Model::did(const Operation& operation) const {

@@ -74,9 +74,12 @@ class Model {
   virtual std::vector<ModelCall> calls() const = 0;
 
   // --- How a history is read.
-  // What is wrong with the argument or the answer of an operation that calls() names, as
-  // "needs …, found …"; empty when nothing is.
+  // What is wrong with the argument of an operation that calls() names, as "needs …, found …";
+  // empty when nothing is. The same of the answer to an argument that is right.
   virtual std::string wrong(const Operation&) const { return ""; }
+  virtual std::string wrong_answer(const Operation&) const { return ""; }
+  // … of an initial value.
+  virtual std::string wrong_initial(const Value&) const { return ""; }
   // The parts of the state that it concerns. Parts that no operation connects are judged apart.
   virtual std::vector<Symbol> touches(const Operation& operation) const;
   // How it counts, by op.type (which may be kInfo where the operation's is kFail: to see what rests
@@ -84,6 +87,9 @@ class Model {
   // was acknowledged must have happened, what failed did not, what is unknown may have.
   virtual CallRole role(const HistoryHeader& header, const Operation& operation, ModelOp& op) const;
   virtual CallEffect effect(const ModelOp& op) const;  // default: as calls() says
+  // Whether an operation that happened need not have fitted, so that something was observed.
+  // Default: what observes; all where the model has none that does, as a lock.
+  virtual bool tells(const ModelOp& op) const;
 
   // --- Makes the search quick.
   // From every state: `earlier` fits, and `later` just after it leads where it leads without it.

@@ -57,7 +57,7 @@ TEST(Originals, GiveTheOperationsAndTheVerdictOfTheirConversions) {
     apply_conventions(row, original->mutable_header());
     const auto verdict = check_history(*original, {"linearizable"}, Budget{});
     ASSERT_TRUE(verdict) << verdict.error().message;
-    EXPECT_EQ(to_string(verdict->word()), row.at("expected")) << verdict->reason;
+    EXPECT_EQ(to_string(verdict->word()), expected_of(row, *original)) << verdict->reason;
     ++verdicts;
   }
   std::cout << rows.size() << " originals, " << verdicts << " verdicts\n";

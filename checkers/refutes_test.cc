@@ -1,17 +1,16 @@
 // Checker::refutes on recorded histories: a prefix of a valid one is never refuted, and what is
-// refuted once stays so. The corpus is not part of the repository: ASSAY_SHARED, else ../shared
-// beside it.
+// refuted once stays so.
 #include <gtest/gtest.h>
 
 #include <cstdlib>
-#include <fstream>
-#include <sstream>
+#include <iostream>
 
 #include "checkers/check_model.h"
 #include "checkers/history/history_io.h"
 #include "checkers/history/test_history.h"
 #include "checkers/models/registry.h"
 #include "checkers/registry.h"
+#include "checkers/testing_manifest.h"
 
 namespace assay {
 namespace {
@@ -42,49 +41,31 @@ size_t refuted_from(const History& history, const Checker& checker) {
   return from;
 }
 
-std::string shared_folder() {
-  const char* set = std::getenv("ASSAY_SHARED");
-  return set != nullptr ? set : std::string(ASSAY_SOURCE_DIR) + "/../shared";
-}
-
 struct Recorded {
-  std::string file, model, expected;
+  std::string file;
   History history;
 };
 
 // Those that are short enough to be split at every line.
 std::vector<Recorded> recorded() {
   std::vector<Recorded> all;
-  std::ifstream manifest(shared_folder() + "/histories/MANIFEST.tsv");
-  std::vector<std::string> names;
-  for (std::string line; std::getline(manifest, line);) {
-    std::vector<std::string> cells;
-    std::istringstream in(line);
-    for (std::string cell; std::getline(in, cell, '\t');) cells.push_back(cell);
-    if (names.empty()) {
-      names = cells;
+  for (const ManifestRow& row : manifest_rows()) {
+    if (row.at("set") == "elle" || find_model(row.at("model")) == nullptr ||
+        std::atoi(row.at("events").c_str()) > 500)
       continue;
-    }
-    std::map<std::string, std::string> row;
-    for (size_t i = 0; i < std::min(names.size(), cells.size()); ++i) row[names[i]] = cells[i];
-    if (row["set"] == "elle" || find_model(row["model"]) == nullptr ||
-        std::atoi(row["events"].c_str()) > 500)
-      continue;
-    auto history = read_history(shared_folder() + "/histories/" + row["file"]);
+    auto history = read_history(histories_folder() + row.at("file"));
     if (!history) continue;
-    HistoryHeader& header = history->mutable_header();
-    header.model = row["model"];
-    if (auto initial = parse_value(row["initial"])) header.initial = *initial;
-    if (row["cas_fail"] != "-") header.failed_cas_observes = row["cas_fail"] == "observed";
-    if (row["null_read"] != "-") header.null_read_is_value = row["null_read"] == "observed";
-    all.push_back({row["file"], row["model"], row["expected"], std::move(*history)});
+    apply_conventions(row, history->mutable_header());
+    all.push_back({row.at("file"), std::move(*history)});
   }
   return all;
 }
 
 TEST(Refutes, NoPrefixOfARecordedValidHistoryAndEachInvalidOneOnceAndForAll) {
   const std::vector<Recorded> histories = recorded();
-  if (histories.empty()) GTEST_SKIP() << "the corpus is not part of the repository, and no histories are under " << shared_folder();
+  if (histories.empty())
+    GTEST_SKIP() << "the corpus is not part of the repository, and no histories are under "
+                 << histories_folder();
   const Checker& checker = linearizable_checker();
   size_t valid = 0, invalid = 0;
   for (const Recorded& one : histories) {

@@ -65,4 +65,12 @@ inline void apply_conventions(const ManifestRow& row, HistoryHeader& header) {
   if (row.at("null_read") != "-") header.null_read_is_value = row.at("null_read") == "observed";
 }
 
+// The verdict, but that we call vacuous where no operation was ok: any order explains that.
+inline std::string expected_of(const ManifestRow& row, const History& history) {
+  for (size_t id = 0; id < history.size(); ++id) {
+    if (history[id].type() == OpType::kOk) return row.at("expected");
+  }
+  return row.at("expected") == "valid" ? "vacuous" : row.at("expected");
+}
+
 }  // namespace assay

@@ -297,9 +297,9 @@ class VersionOrder : public Checker {
     for (size_t id = 0; id < history.size(); ++id) {
       const Symbol f = history[id].f();
       if (f == f::read || f == f::write || f == f::cas || f == f::delete_) continue;
-      return input_error("operation " + std::to_string(history[id].invoke_index()) +
-                         ": revisions are judged of read, write, cas and delete, not of " +
-                         std::string(f.text()));
+      return history.error_at(
+          history[id],
+          "revisions are judged of read, write, cas and delete, not of " + std::string(f.text()));
     }
     return {};
   }

@@ -7,6 +7,7 @@
 #include <chrono>
 #include <thread>
 
+#include "checkers/check_model.h"
 #include "checkers/history/history_io.h"
 
 namespace assay {
@@ -61,6 +62,9 @@ Op completion_of(const Operation& operation) {
 // The operations on one key, and everything that is not a client's.
 Result<History> only_key(const History& history, Symbol key) {
   std::vector<std::pair<Position, Op>> lines;
+  HistoryBuilder builder;
+  builder.set_header(history.header());
+  builder.set_source(history.source());
   for (size_t i = 0; i < history.size(); ++i) {
     const Operation operation = history[i];
     if (operation.key() != key) continue;
@@ -79,12 +83,30 @@ Result<History> only_key(const History& history, Symbol key) {
     lines.emplace_back(observation.position, observation.op);
   std::sort(lines.begin(), lines.end(),
             [](const auto& a, const auto& b) { return a.first < b.first; });
-  HistoryBuilder builder;
-  builder.set_header(history.header());
   for (const auto& [position, line] : lines) {
-    if (auto added = builder.add(line); !added) return added.error();
+    if (auto added = builder.add(line, history.place_of(position)); !added) return added.error();
   }
+  for (const std::string& warning : history.warnings()) builder.warn(warning);
   return builder.build();
+}
+
+// Names the file, where the error does not yet say which line of it.
+Error about_file(const History& history, const Error& error) {
+  if (error.message.starts_with(history.source() + ":")) return error;
+  return {history.source() + ": " + error.message, error.fault};
+}
+
+// Initial values of keys that do not occur. What no model can judge is left to the checkers.
+Result<void> warn_of_initials(History& history) {
+  if (!history.header().initial.is_object()) return {};
+  const auto model = general_model_of(history);
+  if (!model || (*model && !can_judge(history, **model))) return {};
+  const auto missing = initials_of_nothing(history, *model);
+  if (!missing) return missing.error();
+  for (Symbol name : *missing)
+    history.warn("the initial value of \"" + std::string(name.text()) +
+                 "\" is not used: no operation has that key");
+  return {};
 }
 
 Budget memory_and_jobs(const CheckLimits& limits) {
@@ -132,6 +154,7 @@ Result<Checked> check_file(const std::string& path, const Conventions& conventio
                                      .independent = conventions.independent});
   if (!history) return history.error();
   apply(conventions, history->mutable_header());
+  if (auto meant = warn_of_initials(*history); !meant) return about_file(*history, meant.error());
   if (conventions.key) {
     history = only_key(*history, Symbol(*conventions.key));
     if (!history) return history.error();
@@ -143,19 +166,18 @@ Result<Checked> check_file(const std::string& path, const Conventions& conventio
   budget.exhausted = exhausted_from(read, limits);
   const auto& named =
       conventions.checkers.empty() ? checked.history.header().checkers : conventions.checkers;
-  auto verdict = check_history(checked.history, named, budget);
-  if (!verdict) {
-    return Error{path + ": " + verdict.error().message, verdict.error().fault};
-  }
+  Proof* proof = conventions.prove ? &checked.proof : nullptr;
+  auto verdict = check_history(checked.history, named, budget, proof);
+  if (!verdict) return about_file(checked.history, verdict.error());
   checked.verdict = std::move(*verdict);
+  if (proof && proof->model.empty()) {  // no checker that was asked for finds orders
+    auto orders = prove(checked.history, budget);
+    if (!orders) return about_file(checked.history, orders.error());
+    *proof = std::move(*orders);
+  }
+  if (conventions.key) checked.proof.only_key = Symbol(*conventions.key);
   checked.check_time = since(read);
   return checked;
-}
-
-Result<Proof> prove(const Checked& checked, const CheckLimits& limits) {
-  Budget budget = memory_and_jobs(limits);
-  budget.exhausted = exhausted_from(Clock::now(), limits);
-  return prove(checked.history, budget);
 }
 
 }  // namespace assay

@@ -23,6 +23,7 @@ struct Conventions {
   std::vector<std::string> checkers;  // empty: the header's, else all that apply
   HistoryFormat format = HistoryFormat::kGuess;
   std::optional<bool> independent;    // are values [key value]? as in ReadOptions
+  bool prove = false;                 // keep the orders behind what is valid
 };
 
 struct CheckLimits {
@@ -35,6 +36,7 @@ struct CheckLimits {
 struct Checked {
   History history;
   Verdict verdict;
+  Proof proof;  // where one was asked for
   Nanos read_time;
   Nanos check_time;
 };
@@ -42,9 +44,6 @@ struct Checked {
 // Reads the file ("-": standard input) and checks it. Errors are those of the file (254).
 Result<Checked> check_file(const std::string& path, const Conventions& conventions,
                            const CheckLimits& limits);
-
-// The orders behind what was valid in it, within the same limits once more.
-Result<Proof> prove(const Checked& checked, const CheckLimits& limits);
 
 // 80 % of the memory of this machine.
 uint64_t most_of_memory();

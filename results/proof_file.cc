@@ -23,6 +23,7 @@ std::string header_line(const Proof& proof, const History& history) {
   put(out, "failed_cas", header.failed_cas_observes ? "observe" : "ignore");
   put(out, "null_read", header.null_read_is_value ? "value" : "unknown");
   put(out, "reads", std::string(read_claim(header)));
+  if (proof.only_key) put(out, "only_key", *proof.only_key);
   return out + "}\n";
 }
 

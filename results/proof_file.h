@@ -1,7 +1,8 @@
 // The file form of a Proof: JSON Lines, format "assay-proof", version 1 (`assay schema proof`).
 // First the model and the conventions, then a line for each key (or for several that operations
 // connect) with its order, as the indexes of invocations in the history file. Where there is no
-// order the line says what the key is instead. checkers/verify_proof.py verifies it.
+// order the line says what the key is instead. Where only one key of the history was judged, the
+// first line names it. checkers/verify_proof.py verifies it.
 #pragma once
 
 #include <string>

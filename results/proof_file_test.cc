@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <cstdio>
 #include <fstream>
 
@@ -80,7 +81,8 @@ constexpr Accepted kAccepted[] = {
       0 ok read a 7
       1 ok delete b
       0 invoke read b
-      0 ok read b null)", R"({"initial":{"a":7,"b":8}})"},
+      0 ok read b null)",
+     R"({"initial":{"a":7,"b":8}})"},
     {"a cas that compared a token, and one that was refused", R"(
       0 invoke cas k [1,2] expected=5
       0 fail cas k [1,2] error=conflict
@@ -92,12 +94,14 @@ constexpr Accepted kAccepted[] = {
       0 invoke write k 1
       0 ok write k 1
       0 invoke read k
-      0 ok read k null)", R"({"null_read":"unknown"})"},
+      0 ok read k null)",
+     R"({"null_read":"unknown"})"},
     {"reads that are not claimed", R"(
       0 invoke write k 1
       0 ok write k 1
       0 invoke read k
-      0 ok read k null)", R"({"claims":{"read":"stale"}})"},
+      0 ok read k null)",
+     R"({"claims":{"read":"stale"}})"},
     {"a mutex", R"(
       0 invoke acquire
       1 invoke acquire
@@ -125,6 +129,11 @@ constexpr Accepted kAccepted[] = {
       0 ok append k "c"
       0 invoke get k
       0 ok get k "bc")"},
+    {"transactions in Jepsen's words", R"(
+      0 invoke txn [["w","x",1],["r","y",null]]
+      0 ok txn [["w","x",1],["r","y",null]]
+      1 invoke txn [["r","x",null]]
+      1 ok txn [["r","x",1]])"},
     {"transactions", R"(
       0 invoke txn [["write","x",1],["write","y",2]]
       1 invoke txn [["read","x",null],["read","y",null]]
@@ -214,6 +223,27 @@ TEST_F(ProofFile, TheScriptAcceptsSimulatedHistoriesWithUnknownAndFailedOperatio
   }
 }
 
+TEST_F(ProofFile, TheOrdersAreFoundInTheJudgementOfTheVerdict) {
+  for (const Accepted& c : kAccepted) {
+    const History history = history_of(c.script, c.header);
+    Proof proof;
+    const auto verdict = check_history(history, {"linearizable"}, Budget{}, &proof);
+    ASSERT_TRUE(verdict) << verdict.error().message;
+    EXPECT_EQ(proof_to_jsonl(proof, history), proof_to_jsonl(proof_of(history), history)) << c.name;
+    EXPECT_THAT(verify(history, proof), StartsWith("verified: ")) << c.name;
+  }
+  const History history = simulated(7, 4);
+  const auto polls = [&](Proof* proof) {
+    std::atomic<int> count = 0;
+    Budget budget;
+    budget.exhausted = [&] { return ++count < 0; };
+    EXPECT_TRUE(check_history(history, {"linearizable"}, budget, proof));
+    return count.load();
+  };
+  Proof proof;
+  EXPECT_EQ(polls(&proof), polls(nullptr)) << "of the budget";
+}
+
 TEST_F(ProofFile, TheScriptRejectsWhatIsNotAProof) {
   const History history = history_of(kAccepted[0].script);  // in the order 0, 1, 2, 3
   const Proof proof = proof_of(history);
@@ -260,6 +290,13 @@ TEST_F(ProofFile, WhereAKeyIsNotValidTheOthersAreProven) {
     const auto valid = validate_form(*parse_json(line, "proof"), "proof", line, "proof");
     EXPECT_TRUE(valid) << valid.error().message;
   }
+  Proof of_one = proof;
+  of_one.only_key = Symbol("a");
+  const std::string said = proof_to_jsonl(of_one, history);
+  const std::string head = said.substr(0, said.find('\n'));
+  EXPECT_THAT(head, HasSubstr(R"("only_key":"a")"));
+  const auto valid = validate_form(*parse_json(head, "proof"), "proof", head, "proof");
+  EXPECT_TRUE(valid) << valid.error().message;
 }
 
 }  // namespace

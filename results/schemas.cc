@@ -152,7 +152,8 @@ constexpr std::string_view kProof = R"json({
         "model": {"type": "string"},
         "failed_cas": {"enum": ["observe", "ignore"]},
         "null_read": {"enum": ["value", "unknown"]},
-        "reads": {"title": "what the target claims of them", "enum": ["linearizable", "sequential", "stale"]}
+        "reads": {"title": "what the target claims of them", "enum": ["linearizable", "sequential", "stale"]},
+        "only_key": {"title": "of check --key: nothing else in the history is proven", "type": "string"}
       },
       "additionalProperties": false
     },
@@ -218,7 +219,7 @@ constexpr std::string_view kHistoryHeader = R"json({
     "target": {"type": "string"},
     "workload": {"type": "string"},
     "checkers": {"type": "array", "items": {"type": "string"}},
-    "model": {"type": "string"},
+    "model": {"title": "one of `assay list models`", "type": "string"},
     "initial": {},
     "failed_cas": {"enum": ["observe", "ignore"]},
     "null_read": {"enum": ["value", "unknown"]},

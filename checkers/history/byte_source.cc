@@ -62,34 +62,6 @@ class PutBackSource : public ByteSource {
   std::unique_ptr<ByteSource> rest_;
 };
 
-class FileSink : public ByteSink {
- public:
-  FileSink(int fd, std::string path) : fd_(fd), path_(std::move(path)) {}
-  ~FileSink() override {
-    if (fd_ > STDERR_FILENO) ::close(fd_);
-  }
-  Result<void> write(std::string_view bytes) override {
-    while (!bytes.empty()) {
-      const ssize_t n = ::write(fd_, bytes.data(), bytes.size());
-      if (n < 0 && errno == EINTR) continue;
-      if (n < 0) return environment_error("cannot write " + path_ + ": " + std::strerror(errno));
-      bytes.remove_prefix(static_cast<size_t>(n));
-    }
-    return {};
-  }
-  Result<void> close() override {
-    if (fd_ <= STDERR_FILENO) return {};
-    const int fd = fd_;
-    fd_ = -1;
-    if (::close(fd) == 0 || errno == EINTR) return {};
-    return environment_error("cannot close " + path_ + ": " + std::strerror(errno));
-  }
-
- private:
-  int fd_;
-  std::string path_;
-};
-
 bool is_folder(int fd) {
   struct stat status;
   return ::fstat(fd, &status) == 0 && S_ISDIR(status.st_mode);
@@ -124,13 +96,6 @@ Result<std::string> read_head(ByteSource& source, size_t most) {
   }
   head.resize(used);
   return head;
-}
-
-Result<std::unique_ptr<ByteSink>> open_sink(const std::string& path) {
-  const int fd = path == "-" ? STDOUT_FILENO
-                             : ::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
-  if (fd < 0) return environment_error("cannot create " + path + ": " + std::strerror(errno));
-  return std::unique_ptr<ByteSink>(std::make_unique<FileSink>(fd, path));
 }
 
 }  // namespace assay

@@ -36,7 +36,4 @@ class ByteSink {
   virtual Result<void> close() = 0;  // exactly once, after the last write
 };
 
-// path "-" is standard output. Creates or overwrites.
-Result<std::unique_ptr<ByteSink>> open_sink(const std::string& path);
-
 }  // namespace assay

@@ -44,7 +44,7 @@ Result<History> EdnReader::read() {
                                               {Symbol("version"), 1},
                                               {Symbol("time_unit"), "ns"},
                                               {Symbol("initial"), ""}}));
-    collector_.set_header(std::move(*header));
+    collector_.assume_header(std::move(*header));
     if (!independent_) independent_ = false;
   }
   if (auto read = operations(); !read) return read.error();

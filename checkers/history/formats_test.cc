@@ -154,7 +154,14 @@ TEST(PorcupineEtcd, ErrorsNameLineAndColumn) {
       {"INFO  jepsen.util - 2 :ok :read 4\n",
        "h:1:21: expected an invocation of process 2 before its completion, found ok of \"read\" "
        "alone"},
-      {"INFO  jepsen.util - no\n", "h:2:1: expected an operation of jepsen.util, found nothing"},
+      {"", "h:1:1: expected an operation of jepsen.util, found nothing"},
+      {"\nINFO  jepsen.util - no\n{}\n",
+       "h:2:1: expected an operation of jepsen.util, as no line is one, found \"INFO  jepsen.util "
+       "- "
+       "no\""},
+      {"{\"process\":0}\nx\n",
+       "h:1:1: expected an operation of jepsen.util, as no line is one, found "
+       "\"{\\\"process\\\":0}\""},
   };
   for (const auto& [text, message] : cases)
     EXPECT_EQ(refused(text, {.format = HistoryFormat::kPorcupineEtcd}), message) << text;
@@ -194,6 +201,12 @@ TEST(PorcupineKv, HasKeysAndBeginsWithNothing) {
   EXPECT_EQ(refused("{:process 0, :type :invoke, :f :put, :key \"0\", :value 1}",
                     {.format = HistoryFormat::kPorcupineKv}),
             "h:1:1: expected a text or nil as :value, found 1");
+  for (const char* nothing : {"", "\n", "{:process 0, :ty"}) {
+    EXPECT_THAT(refused(nothing, {.format = HistoryFormat::kPorcupineKv}), HasSubstr(": expected "))
+        << nothing;
+  }
+  EXPECT_EQ(refused("", {.format = HistoryFormat::kPorcupineKv}),
+            "h:1:1: expected an operation, found nothing");
 }
 
 // --- What comes out again ----------------------------------------------------------------------
@@ -300,15 +313,48 @@ TEST_F(FormatFiles, CompressedOnesAreReadAndWritten) {
 
 TEST_F(FormatFiles, AFileIsWrittenWholeOrNotAtAll) {
   const History history = read_text(some_lines(10));
-  std::filesystem::create_directory(path("h.jsonl.part"));  // it cannot be begun
+  const auto text_of = [&](const char* name) {
+    std::ifstream in(path(name));
+    return std::string(std::istreambuf_iterator<char>(in), {});
+  };
   std::ofstream(path("h.jsonl")) << "what was there";
-  EXPECT_FALSE(write_history(history, path("h.jsonl"), HistoryFormat::kJsonl));
-  std::ifstream in(path("h.jsonl"));
-  EXPECT_EQ(std::string(std::istreambuf_iterator<char>(in), {}), "what was there");
-  std::filesystem::remove(path("h.jsonl.part"));
+  std::ofstream(path("h.jsonl.part")) << "somebody's";
+  {
+    auto file = OutputFile::open(path("h.jsonl"));
+    ASSERT_TRUE(file) << file.error().message;
+    EXPECT_TRUE((*file)->write("half"));
+    EXPECT_TRUE(std::filesystem::exists((*file)->part()));
+  }
+  EXPECT_EQ(text_of("h.jsonl"), "what was there") << "it was not closed";
   EXPECT_TRUE(write_history(history, path("h.jsonl"), HistoryFormat::kJsonl));
-  EXPECT_FALSE(std::filesystem::exists(path("h.jsonl.part")));
+  EXPECT_EQ(text_of("h.jsonl").size(), exported(history, HistoryFormat::kJsonl).size());
+  EXPECT_EQ(text_of("h.jsonl.part"), "somebody's");
+  EXPECT_EQ(std::distance(std::filesystem::directory_iterator(path("")), {}), 2);
+}
+
+TEST_F(FormatFiles, AnOutputThatCannotBeWrittenIsNoticedWhenItIsOpened) {
+  for (const std::string& name : {path("no/h.jsonl"), path(""), std::string()}) {
+    const auto file = OutputFile::open(name);
+    ASSERT_FALSE(file) << name;
+    EXPECT_EQ(file.error().fault, Fault::kInput);
+    EXPECT_THAT(file.error().message, StartsWith("cannot write " + name)) << name;
+  }
+}
+
+TEST_F(FormatFiles, WhatIsNoFileIsWrittenToAndNeverReplaced) {
+  const History history = read_text(some_lines(10));
   EXPECT_TRUE(write_history(history, "/dev/null", HistoryFormat::kJsonl));
+  EXPECT_TRUE(std::filesystem::is_character_file("/dev/null"));
+  const auto full = write_history(history, "/dev/full", HistoryFormat::kJsonl);
+  ASSERT_FALSE(full);
+  EXPECT_EQ(full.error().message, "cannot write /dev/full: No space left on device");
+  EXPECT_EQ(full.error().fault, Fault::kEnvironment);
+  std::ofstream(path("target")) << std::string(10'000, 'x');
+  std::filesystem::create_symlink(path("target"), path("link"));
+  EXPECT_TRUE(write_history(history, path("link"), HistoryFormat::kJsonl));
+  EXPECT_TRUE(std::filesystem::is_symlink(path("link")));
+  EXPECT_EQ(std::filesystem::file_size(path("target")),
+            exported(history, HistoryFormat::kJsonl).size());
 }
 
 TEST_F(FormatFiles, MembersBehindEachOtherAreOneText) {

@@ -72,6 +72,24 @@ int64_t History::Store::index_of(Position position) const {
   return int64_t{position} + (after == index_runs.begin() ? 0 : std::prev(after)->second);
 }
 
+std::optional<Place> History::Store::place_of(Position position) const {
+  const auto after =
+      std::upper_bound(place_runs.begin(), place_runs.end(), position,
+                       [](Position wanted, const PlaceRun& run) { return wanted < run.from; });
+  if (after == place_runs.begin()) return std::nullopt;
+  const PlaceRun& run = *std::prev(after);
+  return Place{static_cast<size_t>(int64_t{position} + run.ahead), run.column};
+}
+
+// Most files have an operation a line, and so a run or two.
+void History::Store::note_place(Place place) {
+  const int64_t ahead = static_cast<int64_t>(place.line) - int64_t{events};
+  const auto column = static_cast<uint32_t>(std::min<size_t>(place.column, UINT32_MAX));
+  if (!place_runs.empty() && place_runs.back().ahead == ahead && place_runs.back().column == column)
+    return;
+  place_runs.push_back({events, column, ahead});
+}
+
 Token History::Store::token(size_t id, Column column) const {
   switch (record(id).token_kinds >> (2 * column) & 3) {
     case 0:
@@ -122,6 +140,7 @@ size_t History::Store::bytes() const {
   total += composite_pairs.size() * (sizeof(std::array<Slot, 2>) + kMapNode);
   total += rares.size() * (sizeof(Rare) + kMapNode);
   total += index_runs.capacity() * sizeof(index_runs[0]);
+  total += place_runs.capacity() * sizeof(place_runs[0]);
   total += errors.capacity() * sizeof(errors[0]) + fs.capacity() * sizeof(Symbol);
   return total;
 }
@@ -266,6 +285,34 @@ const std::vector<Observation>& History::observations() const { return store_->o
 Position History::events() const { return store_->events; }
 Nanos History::end_time() const { return store_->end_time; }
 const std::vector<std::string>& History::warnings() const { return store_->warnings; }
+
+const std::string& History::source() const { return store_->source; }
+std::optional<Place> History::place_of(Position position) const {
+  return store_->place_of(position);
+}
+
+namespace {
+
+Error located(const History& history, const Operation& operation, Position position,
+              const std::string& what) {
+  const std::optional<Place> place = history.place_of(position);
+  if (!place)
+    return input_error("operation " + std::to_string(operation.invoke_index()) + ": " + what);
+  return input_error(history.source() + ":" + std::to_string(place->line) + ":" +
+                     std::to_string(place->column) + ": " + what);
+}
+
+}  // namespace
+
+Error History::error_at(const Operation& operation, const std::string& what) const {
+  return located(*this, operation, operation.invoke_position(), what);
+}
+Error History::error_at_answer(const Operation& operation, const std::string& what) const {
+  const Position answer = operation.return_position();
+  return located(*this, operation, answer == kOpen ? operation.invoke_position() : answer, what);
+}
+
+void History::warn(std::string warning) { store_->warnings.push_back(std::move(warning)); }
 
 Scalar History::scalar_of(const Value& value) const {
   Slot slot;
@@ -743,7 +790,11 @@ HistoryBuilder::~HistoryBuilder() = default;
 
 void HistoryBuilder::set_header(HistoryHeader header) { store_->header = std::move(header); }
 
-Result<void> HistoryBuilder::add(const Op& line) {
+void HistoryBuilder::set_source(std::string file) { store_->source = std::move(file); }
+
+Result<void> HistoryBuilder::add(const Op& line) { return add(line, std::nullopt); }
+
+Result<void> HistoryBuilder::add(const Op& line, std::optional<Place> place) {
   if (auto ordered = pairing_->check_order(line); !ordered) return ordered;
   if (line.process.is_client()) {
     if (auto added = pairing_->add_client(line); !added) return added;
@@ -754,6 +805,7 @@ Result<void> HistoryBuilder::add(const Op& line) {
     store_->observations.push_back({pairing_->indexed(line), store_->events});
   }
   pairing_->note_index(line);
+  if (place) store_->note_place(*place);
   ++store_->events;
   return {};
 }

@@ -10,12 +10,14 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "checkers/history/error.h"
 #include "checkers/history/op.h"
+#include "checkers/history/place.h"
 
 namespace assay {
 
@@ -121,6 +123,7 @@ class History {
 
   const HistoryHeader& header() const;
   HistoryHeader& mutable_header();  // `assay check` puts what its options say over it
+  void warn(std::string warning);   // … and adds what it notices
 
   size_t size() const;              // client operations
   Operation operator[](size_t id) const { return Operation(*this, id); }
@@ -133,6 +136,12 @@ class History {
   Nanos end_time() const;           // of the last line; 0 when there are no times
   const std::vector<std::string>& warnings() const;  // torn tail, times that go back, …
   size_t bytes_per_operation() const;                // as stored, side tables included
+  const std::string& source() const;  // the file it was read from, as messages name it; or empty
+  std::optional<Place> place_of(Position position) const;  // in that file
+  // An input error about what an operation was asked (its answer: where it returned), with
+  // file:line:column in front; "operation 12: …" where it was read from no file.
+  Error error_at(const Operation& operation, const std::string& what) const;
+  Error error_at_answer(const Operation& operation, const std::string& what) const;
 
   // Calls fn with every line again, in order. A field that both lines of an operation carried
   // appears on the line where it belongs (node, revision, at, error: the completion).
@@ -156,6 +165,9 @@ class HistoryBuilder {
   // another f or another key, an index that does not increase or is on some lines only, a time
   // that goes back under our header (without one: a warning).
   Result<void> add(const Op& line);
+  // The same of a line that begins there in the file that set_source() names.
+  Result<void> add(const Op& line, std::optional<Place> place);
+  void set_source(std::string file);
   void warn(std::string warning);
   size_t memory_bytes() const;  // so far, about; without the symbols
   // Open operations become info. The builder is empty afterwards.

@@ -8,7 +8,9 @@ HistoryCollector::HistoryCollector(std::string name, const ReadOptions& options)
       symbol_bytes_at_start_(symbol_bytes()),
       step_(options.memory_bytes_max == 0
                 ? UINT64_MAX
-                : std::min<uint64_t>(4 << 20, options.memory_bytes_max / 4)) {}
+                : std::min<uint64_t>(4 << 20, options.memory_bytes_max / 4)) {
+  builder_.set_source(name_);
+}
 
 Result<void> HistoryCollector::check_memory(Place place, uint64_t more_bytes) {
   unchecked_bytes_ = 0;

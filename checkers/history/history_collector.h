@@ -17,7 +17,7 @@ class HistoryCollector {
   HistoryCollector(std::string name, const ReadOptions& options);
 
   Result<void> add(const Op& op, Place place) {
-    if (auto added = builder_.add(op); !added) return error(place, added.error().message);
+    if (auto added = builder_.add(op, place); !added) return error(place, added.error().message);
     has_content_ = true;
     return {};
   }
@@ -25,6 +25,8 @@ class HistoryCollector {
     builder_.set_header(std::move(header));
     has_content_ = true;
   }
+  // What a format says of all its histories: the file itself may still hold nothing.
+  void assume_header(HistoryHeader header) { builder_.set_header(std::move(header)); }
   void warn(std::string warning) { builder_.warn(std::move(warning)); }
   bool has_content() const { return has_content_; }
 

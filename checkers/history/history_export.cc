@@ -1,7 +1,6 @@
 #include "checkers/history/history_export.h"
 
 #include <algorithm>
-#include <filesystem>
 
 #include "checkers/history/compressed.h"
 #include "checkers/history/history_io_fields.h"
@@ -203,25 +202,16 @@ Result<void> write_history(const History& history, ByteSink& sink, HistoryFormat
   return writer.finish();
 }
 
+Result<void> write_history(const History& history, std::unique_ptr<OutputFile> file,
+                           HistoryFormat format) {
+  const Packing packing = packing_of(file->path());
+  return write_history(history, *packed(packing, std::move(file)), format);
+}
+
 Result<void> write_history(const History& history, const std::string& path, HistoryFormat format) {
-  namespace fs = std::filesystem;
-  // A file comes whole or not at all: half a history can look like one. Pipes and devices as they are.
-  std::error_code ignored;
-  const bool plain = path != "-" && (!fs::exists(path, ignored) || fs::is_regular_file(path, ignored));
-  const std::string part = plain ? path + ".part" : path;
-  auto write = [&]() -> Result<void> {
-    auto file = open_sink(part);
-    if (!file) return file.error();
-    const std::unique_ptr<ByteSink> sink = packed(packing_of(path), std::move(*file));
-    return write_history(history, *sink, format);
-  };
-  auto written = write();
-  if (!plain) return written;
-  std::error_code failed;
-  if (written) fs::rename(part, path, failed);
-  if (!written || failed) fs::remove(part, ignored);
-  if (failed) return environment_error("cannot create " + path + ": " + failed.message());
-  return written;
+  auto file = OutputFile::open(path);
+  if (!file) return file.error();
+  return write_history(history, std::move(*file), format);
 }
 
 }  // namespace assay

@@ -7,16 +7,20 @@
 // Reading either gives the same history.
 #pragma once
 
+#include <memory>
 #include <string>
 
 #include "checkers/history/byte_source.h"
 #include "checkers/history/history.h"
 #include "checkers/history/history_io.h"
+#include "checkers/history/output_file.h"
 
 namespace assay {
 
 // path "-" is standard output; one that ends in .gz or .zst is compressed. format: kJsonl or kEdn.
 Result<void> write_history(const History& history, const std::string& path, HistoryFormat format);
+Result<void> write_history(const History& history, std::unique_ptr<OutputFile> file,
+                           HistoryFormat format);
 Result<void> write_history(const History& history, ByteSink& sink, HistoryFormat format);
 
 // An op as a map of EDN, with a newline.

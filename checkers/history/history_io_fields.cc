@@ -235,6 +235,7 @@ std::optional<JsonError> read_header(const Value& line, const JsonColumns& colum
   fields.text("workload", header.workload);
   fields.texts("checkers", header.checkers);
   fields.text("model", header.model);
+  if (line["model"] == Value("")) fields.wrong("model", "the name of a model");
   header.initial = line["initial"];
   fields.choice("failed_cas", "observe", "ignore", header.failed_cas_observes);
   fields.choice("null_read", "value", "unknown", header.null_read_is_value);

@@ -8,6 +8,7 @@
 #include <array>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <unordered_map>
 #include <utility>
@@ -100,6 +101,14 @@ struct History::Store {
   // Index of a line = its position + the second of the last run that starts at or before it.
   std::vector<std::pair<Position, int64_t>> index_runs;
   size_t composite_bytes = 0;  // what the composites hold on the heap
+  // Line of the file = position + ahead, of the last run that starts at or before it.
+  struct PlaceRun {
+    Position from = 0;
+    uint32_t column = 1;
+    int64_t ahead = 0;
+  };
+  std::vector<PlaceRun> place_runs;
+  std::string source;
 
   Record& record(size_t id) { return chunks[id >> kChunkBits]->records[id % kChunkSize]; }
   const Record& record(size_t id) const {
@@ -109,6 +118,8 @@ struct History::Store {
     return record(id).has_rare ? &rares.at(static_cast<uint32_t>(id)) : nullptr;
   }
   int64_t index_of(Position position) const;
+  std::optional<Place> place_of(Position position) const;
+  void note_place(Place place);  // of the next line
   Token token(size_t id, Column column) const;
   Value value_of(Slot slot) const;
   Slot argument_slot(const Record& record) const;

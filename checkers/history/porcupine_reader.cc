@@ -9,6 +9,7 @@
 
 #include "checkers/history/edn_op.h"
 #include "checkers/history/edn_parser.h"
+#include "checkers/history/edn_text.h"
 #include "checkers/history/history_collector.h"
 #include "checkers/history/history_io_fields.h"
 #include "checkers/history/history_readers.h"
@@ -47,7 +48,14 @@ class LogReader {
   Result<void> line(std::string_view text);
   Result<void> operation(const std::vector<Value>& columns, const std::vector<Place>& places);
   void skipped() {
-    if (foreign_++ == 0) first_foreign_ = feed_.number();
+    if (foreign_++ > 0) return;
+    first_foreign_ = feed_.number();
+    foreign_text_ = edn_quoted(feed_.text());
+  }
+  Error no_operation() const {
+    return collector_.error(
+        {first_foreign_, 1},
+        "expected an operation of jepsen.util, as no line is one, found " + foreign_text_);
   }
   Place place(size_t column) const { return {feed_.number(), column}; }
 
@@ -59,6 +67,7 @@ class LogReader {
   bool is_parsed_ = false;  // the line is an operation, whatever the history makes of it
   size_t foreign_ = 0;
   size_t first_foreign_ = 0;
+  std::string foreign_text_;  // the start of that line, quoted
 };
 
 Result<History> LogReader::read() {
@@ -77,6 +86,7 @@ Result<History> LogReader::read() {
     if (!is_torn) return taken.error();
     collector_.warn_torn(feed_.number(), "is cut off and was dropped");
   }
+  if (foreign_ > 0 && operations_ == 0) return no_operation();
   if (foreign_ > 0)
     collector_.warn(std::to_string(foreign_) + " lines of the log are no operations, first line " +
                     std::to_string(first_foreign_));

@@ -10,14 +10,9 @@
 #include <vector>
 
 #include "checkers/history/byte_source.h"
+#include "checkers/history/place.h"
 
 namespace assay {
-
-// Both from 1, columns in bytes.
-struct Place {
-  size_t line = 1;
-  size_t column = 1;
-};
 
 class TextInput {
  public:

@@ -7,6 +7,7 @@
 #include "checkers/linearizable/last_order.h"
 #include "checkers/linearizable/linearizable.h"
 #include "checkers/linearizable/parallel.h"
+#include "checkers/linearizable/proof.h"
 #include "checkers/models/registry.h"
 #include "checkers/words.h"
 
@@ -26,9 +27,18 @@ struct PartResult {
 // What is found of the parts, by the number of their group.
 class Parts {
  public:
-  Parts(const History& history, const assay::Model& model, const Budget& budget)
-      : history_(history), model_(model), budget_(budget), groups(group_by_part(history, model)) {
+  Parts(const History& history, const assay::Model& model, const Budget& budget,
+        Proof* proof = nullptr)
+      : history_(history),
+        model_(model),
+        budget_(budget),
+        proof_(proof),
+        groups(group_by_part(history, model)) {
     results.resize(groups.size());
+    if (proof == nullptr) return;
+    proof->model = model.name();
+    for (const PartGroup& group : groups)
+      proof->parts.push_back({.names = group.part.names, .order = {}});
   }
 
   void judge() {
@@ -51,31 +61,31 @@ class Parts {
     options.exhausted = budget_.exhausted;
     options.memory_bytes_max =
         budget_.memory_bytes / 4 / static_cast<uint64_t>(std::max(1, budget_.jobs));
-    options.want_order = kProveByDefault;
+    options.want_order = kProveByDefault || proof_ != nullptr;
     result.found = general_search(problem, options);
     result.events = problem.events.size();
     for (const GeneralOp& op : problem.ops) {
       result.unknown += op.optional;
-      result.observed |= !op.optional && (op.observes || !has_observers());
+      result.observed =
+          result.observed || (!op.optional && model_.tells(problem.classes[op.cls].op));
     }
-    if (kProveByDefault && result.found.outcome == Outcome::kValid) {
-      const std::string wrong =
-          replay(history_, model_, groups[i], linear_order(problem, result.found.placements));
-      ASSAY_CHECK(wrong.empty(), "the order found is not one: %s", wrong.c_str());
-    }
+    if (options.want_order) take_order(i, problem, result.found);
     result.found.placements = {};
     return result;
   }
-  bool has_observers() const {
-    const std::vector<ModelCall> calls = model_.calls();
-    return calls[0].f != "txn" && std::any_of(calls.begin(), calls.end(), [](const ModelCall& c) {
-             return c.effect == CallEffect::kObserves;
-           });
+  void take_order(size_t i, const GeneralProblem& problem, const SearchResult& found) const {
+    if (proof_) proof_->parts[i].safety = safety_of(found.outcome);
+    if (found.outcome != Outcome::kValid) return;
+    std::vector<uint32_t> order = linear_order(problem, found.placements);
+    const std::string wrong = replay(history_, model_, groups[i], order);
+    ASSAY_CHECK(wrong.empty(), "the order found is not one: %s", wrong.c_str());
+    if (proof_) proof_->parts[i].order = std::move(order);
   }
 
   const History& history_;
   const assay::Model& model_;
   const Budget& budget_;
+  Proof* proof_;  // each thread writes to the parts that it judges
 
  public:
   const std::vector<PartGroup> groups;
@@ -215,8 +225,6 @@ void conclude_valid(const History& history, const Parts& parts, Verdict& verdict
   }
   verdict.reason = history.size() == 0 ? "there is no client operation to judge"
                                        : "no operation observed a value: any order will do";
-  // A foreign history claims nothing: what little it holds is linearizable.
-  if (!history.header().present && history.events() > 0) return;
   verdict.safety = Safety::kVacuous;
   verdict.facts.emplace_back(fact::kMissing, "reads that were answered");
 }
@@ -226,10 +234,11 @@ void conclude_valid(const History& history, const Parts& parts, Verdict& verdict
 
 namespace assay {
 
-Verdict check_model(const History& history, const Model& model, const Budget& budget) {
+Verdict check_model(const History& history, const Model& model, const Budget& budget,
+                    Proof* proof) {
   using namespace linearizable;
   Verdict verdict{.name = "linearizable"};
-  Parts parts(history, model, budget);
+  Parts parts(history, model, budget, proof);
   parts.judge();
   count_parts(history, parts, verdict);
   say_conventions(history, model, verdict);
@@ -242,6 +251,10 @@ Verdict check_model(const History& history, const Model& model, const Budget& bu
   }
   if (invalid.empty() && unknown.empty()) conclude_valid(history, parts, verdict);
   return verdict;
+}
+
+void prove_model(const History& history, const Model& model, const Budget& budget, Proof& proof) {
+  linearizable::Parts(history, model, budget, &proof).judge();
 }
 
 bool model_refutes(const History& prefix, const Model& model, const Budget& budget) {

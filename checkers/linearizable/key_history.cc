@@ -41,10 +41,6 @@ Scalar scalar_of(const Value& value, const History& history, const KeyGroup& gro
   return {.kind = UINT8_MAX, .bits = 0};
 }
 
-std::string where(const Operation& operation) {
-  return "operation " + std::to_string(operation.invoke_index());
-}
-
 }  // namespace
 
 std::vector<KeyGroup> group_by_key(const History& history) {
@@ -119,12 +115,13 @@ Result<void> can_judge(const History& history) {
     if (f == f::cas) {
       Scalar first, second;
       if (operation.argument_pair(first, second)) continue;
-      return input_error(where(operation) + ": a cas needs [expected, new], found " +
-                         operation.argument().to_json());
+      return history.error_at(
+          operation, "a cas needs [expected, new], found " + operation.argument().to_json());
     }
     if (f == f::read || f == f::write || f == f::delete_) continue;
-    return input_error(where(operation) + ": the model of a register judges read, write, cas and " +
-                       "delete, not " + std::string(f.text()));
+    return history.error_at(
+        operation,
+        "the model of a register judges read, write, cas and delete, not " + std::string(f.text()));
   }
   return {};
 }

@@ -9,6 +9,7 @@
 #include "checkers/linearizable/judge.h"
 #include "checkers/linearizable/order.h"
 #include "checkers/linearizable/parallel.h"
+#include "checkers/linearizable/proof.h"
 #include "checkers/linearizable/story.h"
 #include "checkers/linearizable/unclaimed_reads.h"
 #include "checkers/linearizable/weaker.h"
@@ -28,6 +29,10 @@ class Keys {
   Keys(const History& history, const Budget& budget, const LinearizableOptions& options)
       : history_(history), budget_(budget), options_(options), groups(group_by_key(history)) {
     results.resize(groups.size());
+    if (options.proof == nullptr) return;
+    options.proof->model = to_string(*model_of(history));
+    for (const KeyGroup& group : groups)
+      options.proof->parts.push_back({.names = {group.key}, .order = {}});
   }
 
   void judge() {
@@ -47,18 +52,26 @@ class Keys {
     KeyFinding result;
     if (budget_.exhausted()) return result;  // small keys end before the search asks
     if (!judges_reads(history_)) result.reads = judge_values(history_, groups[i]);
-    JudgeOptions options{.search = options_.search, .want_order = options_.prove};
+    JudgeOptions options{.search = options_.search,
+                         .want_order = options_.prove || options_.proof != nullptr};
     options.search.exhausted = budget_.exhausted;
     options.search.memory_bytes_max =
         budget_.memory_bytes / 4 / static_cast<uint64_t>(std::max(1, budget_.jobs));
     static_cast<KeyResult&>(result) = judge_key(history_, groups[i], options);
-    if (options_.prove && result.found.outcome == Outcome::kValid) {
-      const std::string wrong = replay(key_history(history_, groups[i]), result.order);
-      ASSAY_CHECK(wrong.empty(), "the order found for key \"%s\" is not one: %s",
-                  std::string(groups[i].key.text()).c_str(), wrong.c_str());
-    }
+    if (options.want_order) take_order(i, result);
     result.order = {};
     return result;
+  }
+  void take_order(size_t i, const KeyFinding& result) const {
+    PartProof* proof = options_.proof ? &options_.proof->parts[i] : nullptr;
+    if (proof) proof->safety = safety_of(result.outcome());
+    if (result.found.outcome != Outcome::kValid) return;
+    const KeyHistory key = key_history(history_, groups[i]);
+    const std::string wrong = replay(key, result.order);
+    ASSAY_CHECK(wrong.empty(), "the order found for key \"%s\" is not one: %s",
+                std::string(groups[i].key.text()).c_str(), wrong.c_str());
+    if (!proof || proof->safety != Safety::kValid) return;
+    for (uint32_t op : result.order) proof->order.push_back(key.ops[op].id);
   }
 
   const History& history_;
@@ -203,12 +216,9 @@ void conclude_unobserved(const History& history, const UnclaimedReads& reads, Ve
   verdict.reason = history.size() == 0 ? "there is no client operation to judge"
                    : claimed           ? "no operation observed a value: any order will do"
                              : "no operation observed a value that was written: any order will do";
-  // A foreign history claims nothing: what little it holds is linearizable.
-  if (history.header().present || history.events() == 0) {
-    verdict.safety = Safety::kVacuous;
-    verdict.facts.emplace_back(
-        fact::kMissing, claimed ? "reads that were answered" : "reads of values that were written");
-  }
+  verdict.safety = Safety::kVacuous;
+  verdict.facts.emplace_back(
+      fact::kMissing, claimed ? "reads that were answered" : "reads of values that were written");
 }
 
 void add_sensitivity(const History& history, const Keys& keys, const Budget& budget,
@@ -296,6 +306,12 @@ Verdict check_linearizable(const History& history, const Budget& budget,
   return verdict;
 }
 
+void prove_registers(const History& history, const Budget& budget, Proof& proof) {
+  LinearizableOptions options;
+  options.proof = &proof;
+  Keys(history, budget, options).judge();
+}
+
 namespace {
 
 bool refutes_registers(const History& prefix, const Budget& budget) {
@@ -320,15 +336,16 @@ class Linearizable : public Checker {
   Result<void> accepts(const History& history) const override {
     const auto general = general_model_of(history);
     if (!general) return general.error();
-    if (*general != nullptr) return assay::can_judge(history, **general);
-    if (auto model = model_of(history); !model) return model.error();
-    return can_judge(history);
+    if (auto model = model_of(history); !*general && !model) return model.error();
+    const auto fit = *general ? assay::can_judge(history, **general) : can_judge(history);
+    return fit ? keys_fit(history, *general) : fit;
   }
   Verdict check(const History& history, const Budget& budget) const override {
-    if (const auto general = general_model_of(history); *general != nullptr) {
-      return check_model(history, **general, budget);
-    }
-    return check_linearizable(history, budget);
+    return judged(history, budget, nullptr);
+  }
+  Verdict check_and_prove(const History& history, const Budget& budget,
+                          Proof& proof) const override {
+    return judged(history, budget, &proof);
   }
   // What has not returned may have happened, by the building of a History; so what no order
   // explains now, none will. But what is to come might change a guess of the model.
@@ -337,6 +354,16 @@ class Linearizable : public Checker {
     const auto general = general_model_of(prefix);
     if (*general != nullptr) return model_refutes(prefix, **general, budget);
     return refutes_registers(prefix, budget);
+  }
+
+ private:
+  static Verdict judged(const History& history, const Budget& budget, Proof* proof) {
+    if (const auto general = general_model_of(history); *general != nullptr) {
+      return check_model(history, **general, budget, proof);
+    }
+    LinearizableOptions options;
+    options.proof = proof;
+    return check_linearizable(history, budget, options);
   }
 };
 

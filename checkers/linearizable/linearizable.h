@@ -15,6 +15,12 @@ enum class Model : uint8_t { kRegister, kCasRegister };
 std::string_view to_string(Model model);
 Result<Model> model_of(const History& history);
 
+inline Safety safety_of(Outcome outcome) {
+  return outcome == Outcome::kValid     ? Safety::kValid
+         : outcome == Outcome::kInvalid ? Safety::kInvalid
+                                        : Safety::kUnknown;
+}
+
 #ifdef NDEBUG
 inline constexpr bool kProveByDefault = false;
 #else
@@ -28,6 +34,7 @@ struct LinearizableOptions {
   ShrinkLimits shrink;
   SensitivityOptions sensitivity;
   Judge judge = search_any;  // of the copies of the sensitivity test
+  Proof* proof = nullptr;    // where the order of each valid key goes, replayed
 
   static SearchResult search_any(const Problem& problem, const SearchOptions& options);
 };
@@ -35,5 +42,8 @@ struct LinearizableOptions {
 // What the history must be like is what the checker accepts.
 Verdict check_linearizable(const History& history, const Budget& budget,
                            const LinearizableOptions& options = {});
+
+// The orders alone.
+void prove_registers(const History& history, const Budget& budget, Proof& proof);
 
 }  // namespace assay::linearizable

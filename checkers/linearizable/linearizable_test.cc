@@ -324,12 +324,18 @@ TEST(Linearizable, ManySmallKeysEndWithTheBudgetAsWell) {
   EXPECT_THAT(verdict.children, SizeIs(20));
 }
 
-TEST(Linearizable, ARunWithoutObservationsIsVacuousUnlessItIsForeign) {
-  constexpr std::string_view kWrites = "0 invoke write k 1\n0 ok write k 1\n";
-  EXPECT_EQ(judge(kWrites, R"({"workload":"register"})").safety, Safety::kVacuous);
-  EXPECT_EQ(judge(kWrites).safety, Safety::kValid);
-  EXPECT_EQ(judge("").safety, Safety::kVacuous);
-  EXPECT_EQ(judge("", R"({"workload":"register"})").safety, Safety::kVacuous);
+TEST(Linearizable, AHistoryInWhichNothingWasObservedIsVacuousWithAHeaderAndWithout) {
+  for (const std::string_view header : {"", R"({"workload":"register"})"}) {
+    for (const std::string_view script :
+         {"", "0 invoke write k 1\n0 ok write k 1\n", "nemesis info start-kill\n",
+          "0 invoke write k 1\n0 ok write k 1\n0 invoke read k\n0 info read k\n"}) {
+      const Verdict verdict = judge(script, header);
+      EXPECT_EQ(verdict.safety, Safety::kVacuous) << header << script;
+      EXPECT_THAT(verdict.facts, Contains(Pair(std::string(fact::kMissing), testing::_)));
+    }
+    EXPECT_EQ(judge("0 invoke cas k [null,1]\n0 ok cas k [null,1]\n", header).safety,
+              Safety::kValid);
+  }
 }
 
 TEST(Linearizable, AVerdictSaysIfItRestsOnADefiniteFailure) {

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -22,10 +23,12 @@ struct PartProof {
 struct Proof {
   std::string model;
   std::vector<PartProof> parts;  // those with most operations first
+  std::optional<Symbol> only_key;  // of a history of which nothing but this key was judged
 };
 
 // Judges the history by its model, as the checker linearizable does, and keeps the orders; each has
-// been replayed. An input error where that checker does not accept the history.
+// been replayed. An input error where that checker does not accept the history. A verdict besides:
+// Checker::check_and_prove.
 Result<Proof> prove(const History& history, const Budget& budget);
 
 }  // namespace assay

@@ -30,6 +30,11 @@ class KvModel : public ModelOf<KvState> {
     if (operation.f() != f::append || operation.argument().is_string()) return "";
     return "needs a text, found " + operation.argument().to_json();
   }
+  // Text can be appended to it.
+  std::string wrong_initial(const Value& initial) const override {
+    if (initial.is_scalar()) return "";
+    return "begins with a text, a number, true, false or null, found " + initial.to_json();
+  }
   CallRole role(const HistoryHeader& header, const Operation& operation,
             ModelOp& op) const override {
     const bool get = op.f.text() == "get";

@@ -4,6 +4,7 @@
 
 #include "checkers/check_model.h"
 #include "checkers/facts.h"
+#include "checkers/history/history_io.h"
 #include "checkers/history/test_history.h"
 #include "checkers/linearizable/general_problem.h"
 #include "checkers/linearizable/testing_toys.h"
@@ -229,7 +230,7 @@ TEST(Models, WhatAModelDoesNotHaveIsAnInputError) {
             "operation 0: the model kv judges get, put, append and delete, not read");
   EXPECT_THAT(refused("0 invoke append k 5\n", R"({"model":"kv"})"),
               HasSubstr("operation 0: append needs a text, found 5"));
-  EXPECT_THAT(refused("0 invoke txn [[\"r\",\"x\",null]]\n", R"({"model":"multi-register"})"),
+  EXPECT_THAT(refused("0 invoke txn [[\"append\",\"x\",1]]\n", R"({"model":"multi-register"})"),
               HasSubstr("needs [[\"read\" or \"write\", register, value], ...]"));
   EXPECT_THAT(refused("0 invoke read k\n", R"({"model":"queue"})"),
               HasSubstr("register, cas-register, multi-register, mutex, kv, set"));
@@ -243,6 +244,104 @@ TEST(Models, WhatAModelDoesNotHaveIsAnInputError) {
   }
   EXPECT_TRUE(checker.accepts(history_of(
       asked + "[[\"write\",\"x\",1],[\"read\",\"y\",5]]\n", R"({"model":"multi-register"})")));
+}
+
+TEST(Models, WhereNothingNeedNotHaveFittedTheVerdictIsVacuous) {
+  struct Told {
+    const char* script;
+    Safety safety;
+  };
+  const Told cases[] = {
+      {"0 invoke append k \"a\"\n0 ok append k \"a\"\n", Safety::kVacuous},
+      {"0 invoke add 1\n0 ok add 1\n0 invoke read\n0 info read\n", Safety::kVacuous},
+      {"0 invoke add 1\n0 ok add 1\n0 invoke read\n0 ok read [1]\n", Safety::kValid},
+      {"0 invoke acquire\n0 ok acquire\n", Safety::kValid},
+      {"0 invoke txn [[\"write\",\"x\",1]]\n0 ok txn [[\"write\",\"x\",1]]\n", Safety::kVacuous},
+      {"0 invoke txn [[\"read\",\"x\",null],[\"write\",\"x\",1]]\n"
+       "0 ok txn [[\"read\",\"x\",null],[\"write\",\"x\",1]]\n",
+       Safety::kValid},
+  };
+  for (const Told& c : cases) EXPECT_EQ(judged(c.script).safety, c.safety) << c.script;
+  const auto by_search = [](const char* script) {
+    return check_model(history_of(script), cas_register_model(), Budget{}).safety;
+  };
+  EXPECT_EQ(by_search("0 invoke write k 1\n0 ok write k 1\n"), Safety::kVacuous);
+  EXPECT_EQ(by_search("0 invoke cas k [null,1]\n0 ok cas k [null,1]\n"), Safety::kValid);
+}
+
+TEST(Models, AnInitialValueThatAModelDoesNotHaveIsAnInputError) {
+  struct Given {
+    const char* model;
+    const char* initial;
+    const char* error;  // empty: accepted
+  };
+  const Given cases[] = {
+      {"set", "null", ""},
+      {"set", "[1]", ""},
+      {"set", R"({"s":[1]})", ""},
+      {"set", "5", "initial: the model set begins with an array of elements, or null, found 5"},
+      {"set", R"({"s":5})", "found 5"},
+      {"mutex", "\"free\"", ""},
+      {"mutex", "true", ""},
+      {"mutex", "0", "initial: the model mutex begins with \"free\" (or null, false) or"},
+      {"mutex", "\"busy\"", "found \"busy\""},
+      {"kv", "\"\"", ""},
+      {"kv", "[1]", "initial: the model kv begins with a text, a number, true, false or null"},
+      {"register", "[1]", ""},
+  };
+  for (const Given& c : cases) {
+    const History history = history_of(
+        "", R"({"model":")" + std::string(c.model) + R"(","initial":)" + c.initial + "}");
+    const auto accepted = linearizable_checker().accepts(history);
+    EXPECT_EQ(accepted.ok(), *c.error == 0) << c.model << c.initial;
+    if (!accepted) {
+      EXPECT_THAT(accepted.error().message, HasSubstr(c.error)) << c.initial;
+    }
+  }
+}
+
+TEST(Models, TheMicroOperationsOfJepsenAreStepsOfTheMultiRegister) {
+  const auto judge = [](const std::string& found) {
+    const auto history = parse_history(
+        "{:process 0, :type :invoke, :f :txn, :value [[:w :x 1] [:w :y 2]]}\n"
+        "{:process 0, :type :ok, :f :txn, :value [[:w :x 1] [:w :y 2]]}\n"
+        "{:process 1, :type :invoke, :f :txn, :value [[:r :x nil] [:w :y 3]]}\n"
+        "{:process 1, :type :ok, :f :txn, :value [[:r :x 1] [:w :y 3]]}\n"
+        "{:process 0, :type :invoke, :f :txn, :value [[:r :y nil]]}\n"
+        "{:process 0, :type :ok, :f :txn, :value [[:r :y " +
+        found + "]]}\n");
+    EXPECT_TRUE(history) << history.error().message;
+    const auto accepted = linearizable_checker().accepts(*history);
+    EXPECT_TRUE(accepted) << accepted.error().message;
+    return linearizable_checker().check(*history, Budget{}).word();
+  };
+  EXPECT_EQ(judge("3"), Word::kValid);
+  EXPECT_EQ(judge("2"), Word::kInvalid);
+}
+
+TEST(Models, OperationsWithAKeyAndOnesWithoutAreNotOfOneHistory) {
+  struct Mixed {
+    const char* script;
+    const char* error;  // empty: accepted
+  };
+  const Mixed cases[] = {
+      {"0 invoke write k 1\n0 ok write k 1\n0 invoke read\n0 ok read 1\n",
+       "operation 2: expected a key as operation 0 has one, \"k\", found none"},
+      {"0 invoke put 1\n0 ok put 1\n1 invoke get k\n",
+       "operation 0: expected a key as operation 2"},
+      {"0 invoke write k 1\n0 ok write\n0 invoke read\n0 ok read k 1\n", ""},
+      {"0 invoke write 1\n0 ok write 1\n0 invoke read\n0 ok read 1\n", ""},
+      {"0 invoke txn [[\"write\",\"x\",1]]\n1 invoke read x\n", ""},
+      {"0 invoke txn [[\"write\",\"x\",1]]\n1 invoke read\n",
+       "operation 1: expected a key as operation 0 has one, found none"},
+  };
+  for (const Mixed& c : cases) {
+    const auto accepted = linearizable_checker().accepts(history_of(c.script));
+    EXPECT_EQ(accepted.ok(), *c.error == 0) << c.script;
+    if (!accepted) {
+      EXPECT_THAT(accepted.error().message, HasSubstr(c.error)) << c.script;
+    }
+  }
 }
 
 TEST(Models, ASetMayBeginWithElements) {

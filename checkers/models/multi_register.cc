@@ -1,7 +1,7 @@
 // multi-register: registers that transactions read and write at one instant. An operation txn has
-// an array of steps ["read", register, value] and ["write", register, value], done in that order;
-// registers that no transaction connects are judged apart. `read` and `write` of one key are
-// transactions of one step.
+// an array of steps ["read", register, value] and ["write", register, value] ("r" and "w", as
+// Jepsen has it, are these), done in that order; registers that no transaction connects are judged
+// apart. `read` and `write` of one key are transactions of one step.
 #include <algorithm>
 
 #include "checkers/models/registry.h"
@@ -24,8 +24,10 @@ Symbol register_name(const Value& step) {
   const Value& name = step.as_array()[1];
   return name.is_string() ? name.as_symbol() : Symbol(name.to_json());
 }
+// Jepsen has r and w.
 bool is_step_of(const Value& step, std::string_view what) {
-  return step.as_array()[0].as_text() == what;
+  const std::string_view word = step.as_array()[0].as_text();
+  return word == what || word == what.substr(0, 1);
 }
 bool is_step(const Value& step) {
   if (!step.is_array() || step.as_array().size() != 3 || !step.as_array()[0].is_string()) {
@@ -40,7 +42,7 @@ bool answers(const Value& asked, const Value& done) {
   return std::equal(asked.as_array().begin(), asked.as_array().end(), done.as_array().begin(),
                     done.as_array().end(), [](const Value& ask, const Value& did) {
                       if (!is_step(ask) || !is_step(did)) return false;
-                      return is_step_of(ask, did.as_array()[0].as_text()) &&
+                      return is_step_of(ask, "read") == is_step_of(did, "read") &&
                              register_name(ask) == register_name(did) &&
                              (is_step_of(ask, "read") || ask.as_array()[2] == did.as_array()[2]);
                     });
@@ -58,14 +60,13 @@ class MultiRegisterModel : public ModelOf<Registers> {
             {"write", "a value"}};
   }
   std::string wrong(const Operation& operation) const override {
-    if (operation.f() != f::txn) return "";
-    const Value steps = steps_of(operation);
-    const bool fine = steps.is_array() && !steps.as_array().empty() &&
-                      std::all_of(steps.as_array().begin(),
-                                                      steps.as_array().end(), is_step);
-    if (!fine)
-      return "needs [[\"read\" or \"write\", register, value], ...], found " + steps.to_json();
-    if (operation.type() != OpType::kOk || answers(operation.argument(), operation.result())) return "";
+    return operation.f() == f::txn ? wrong_steps(operation.argument()) : "";
+  }
+  std::string wrong_answer(const Operation& operation) const override {
+    const Value result = operation.result();
+    if (operation.f() != f::txn || operation.type() != OpType::kOk || result.is_null()) return "";
+    if (std::string wrong = wrong_steps(result); !wrong.empty()) return wrong;
+    if (answers(operation.argument(), result)) return "";
     return "needs an answer to the steps that were asked for, " + operation.argument().to_json() +
            ", found " + operation.result().to_json();
   }
@@ -96,6 +97,7 @@ class MultiRegisterModel : public ModelOf<Registers> {
   CallEffect effect(const ModelOp& op) const override {
     return any(op, "write") ? CallEffect::kChanges : CallEffect::kObserves;
   }
+  bool tells(const ModelOp& op) const override { return any(op, "read"); }
   // Nothing is read, and everything that the earlier one writes is written again.
   bool hides(const ModelOp& later, const ModelOp& earlier) const override {
     if (any(later, "read") || any(earlier, "read")) return false;
@@ -165,6 +167,12 @@ class MultiRegisterModel : public ModelOf<Registers> {
   }
 
  private:
+  static std::string wrong_steps(const Value& steps) {
+    const bool fine = steps.is_array() && !steps.as_array().empty() &&
+                      std::all_of(steps.as_array().begin(), steps.as_array().end(), is_step);
+    if (fine) return "";
+    return "needs [[\"read\" or \"write\", register, value], ...], found " + steps.to_json();
+  }
   // The answer's steps hold what was read.
   static Value steps_of(const Operation& operation) {
     const Value result = operation.type() == OpType::kOk ? operation.result() : Value();

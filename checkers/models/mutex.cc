@@ -12,6 +12,13 @@ class MutexModel : public ModelOf<bool> {
   std::vector<ModelCall> calls() const override {
     return {{"acquire", "succeeds when it is free"}, {"release", "succeeds when it is held"}};
   }
+  std::string wrong_initial(const Value& initial) const override {
+    for (const Value& known : {Value(), Value(false), Value("free"), Value(true), Value("held")}) {
+      if (initial == known) return "";
+    }
+    return "begins with \"free\" (or null, false) or \"held\" (or true), found " +
+           initial.to_json();
+  }
   CallRole role(const HistoryHeader& header, const Operation& operation,
             ModelOp& op) const override {
     const CallRole role = Model::role(header, operation, op);

@@ -40,6 +40,7 @@ class RegisterModel : public ModelOf<Value> {
     const bool failed = op.type == OpType::kFail;
     return op.f == f::read || failed ? CallEffect::kObserves : CallEffect::kResets;
   }
+  bool tells(const ModelOp& op) const override { return op.f != f::write; }
   bool hides(const ModelOp& later, const ModelOp& earlier) const override {
     return later.f == f::write && earlier.f == f::write;
   }

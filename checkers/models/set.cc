@@ -31,11 +31,15 @@ class SetModel : public ModelOf<SetState> {
             {"remove", "an element", CallEffect::kResets},
             {"read", "answers [element, ...]", CallEffect::kObserves}};
   }
-  std::string wrong(const Operation& operation) const override {
+  std::string wrong_answer(const Operation& operation) const override {
     if (operation.f() != f::read || operation.type() != OpType::kOk) return "";
     const Value result = operation.result();
     if (result.is_array() || result.is_null()) return "";
     return "needs an array of elements as its answer, found " + result.to_json();
+  }
+  std::string wrong_initial(const Value& initial) const override {
+    if (initial.is_array() || initial.is_null()) return "";
+    return "begins with an array of elements, or null, found " + initial.to_json();
   }
   CallRole role(const HistoryHeader& header, const Operation& operation,
             ModelOp& op) const override {

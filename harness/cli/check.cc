@@ -1,4 +1,7 @@
+#include <memory>
+
 #include "checkers/history/history_io.h"
+#include "checkers/history/output_file.h"
 #include "harness/checking.h"
 #include "harness/cli/verbs.h"
 #include "harness/console.h"
@@ -13,11 +16,13 @@ namespace {
 
 Result<Conventions> conventions_of(const CheckArgs& args) {
   Conventions conventions;
+  if (args.model == "") return input_error("--model: expected the name of a model, found \"\"");
   conventions.model = args.model;
   conventions.key = args.key;
   conventions.checkers = args.checkers;
   conventions.format = history_format(args.read.from).value_or(HistoryFormat::kGuess);
   if (!args.read.independent.empty()) conventions.independent = args.read.independent == "yes";
+  conventions.prove = args.proof.has_value();
   if (args.failed_cas) conventions.failed_cas_observes = *args.failed_cas == "observe";
   if (args.null_read) conventions.null_read_is_value = *args.null_read == "value";
   if (args.initial) {
@@ -35,8 +40,8 @@ Result<CheckLimits> limits_of(const CheckArgs& args, const SignalFlag& signalled
   auto time = parse_duration(args.budget);
   if (!time) return input_error("--budget: " + time.error().message);
   limits.time = *time;
-  if (!args.read.memory.empty()) {
-    auto size = parse_size(args.read.memory);
+  if (args.read.memory) {
+    auto size = parse_size(*args.read.memory);
     if (!size) return size.error();
     limits.memory_bytes = *size;
   }
@@ -56,24 +61,43 @@ Result<std::optional<RunFolder>> folder_of(const std::string& path, std::string&
   return std::optional<RunFolder>(std::move(*folder));
 }
 
-Result<void> write_out(const std::string& path, const std::string& text) {
-  if (path != "-") return write_file(path, text);
-  std::fputs(text.c_str(), stdout);
+// What is to be written besides the verdict, opened before the work.
+struct Outputs {
+  std::unique_ptr<OutputFile> page;
+  std::unique_ptr<OutputFile> proof;
+};
+
+Result<void> open_output(const std::optional<std::string>& path,
+                         std::unique_ptr<OutputFile>& file) {
+  if (!path) return {};
+  auto opened = OutputFile::open(*path);
+  if (!opened) return opened.error();
+  file = std::move(*opened);
   return {};
 }
 
-// The page says how it comes again, where there is no run that could.
-Result<void> write_page(const CheckArgs& args, const Checked& checked, RunInfo info) {
-  if (info.rerun.empty() && args.path != "-") info.rerun = "assay check " + args.path;
-  return write_out(args.out, html_report(Report(checked.history, checked.verdict, info)));
+Result<Outputs> open_outputs(const CheckArgs& args) {
+  Outputs outputs;
+  if (auto page = open_output(args.out, outputs.page); !page) return page.error();
+  if (auto proof = open_output(args.proof, outputs.proof); !proof) return proof.error();
+  return outputs;
 }
 
-Result<void> write_proof(const CheckArgs& args, const Checked& checked, const CheckLimits& limits,
-                         Console& console) {
-  auto proof = prove(checked, limits);
-  if (!proof) return proof.error();
-  if (const std::string none = unproven_sentence(*proof); !none.empty()) console.say(none);
-  return write_out(args.proof, proof_to_jsonl(*proof, checked.history));
+Result<void> write_whole(OutputFile& file, const std::string& text) {
+  if (auto written = file.write(text); !written) return written;
+  return file.close();
+}
+
+// The page says how it comes again, where there is no run that could.
+Result<void> write_page(OutputFile& file, const CheckArgs& args, const Checked& checked,
+                        RunInfo info) {
+  if (info.rerun.empty() && args.path != "-") info.rerun = "assay check " + args.path;
+  return write_whole(file, html_report(Report(checked.history, checked.verdict, info)));
+}
+
+Result<void> write_proof(OutputFile& file, const Checked& checked, Console& console) {
+  if (const std::string none = unproven_sentence(checked.proof); !none.empty()) console.say(none);
+  return write_whole(file, proof_to_jsonl(checked.proof, checked.history));
 }
 
 }  // namespace
@@ -84,6 +108,7 @@ int check_verb(const CheckArgs& args) {
   const SignalFlag signalled;
   auto limits = limits_of(args, signalled);
   if (!limits) return fail(limits.error());
+  const bool taken = args.out == "-" || args.proof == "-";  // standard output
   if (args.voice.json + (args.out == "-") + (args.proof == "-") > 1) {
     return fail(input_error("standard output: expected one of --json, -o - and --proof -"));
   }
@@ -96,8 +121,11 @@ int check_verb(const CheckArgs& args) {
   if (!folder) return fail(folder.error());
 
   if (*folder) file = (*folder)->history_path();
-  if (auto apart = no_output_is_input(file, {args.out, args.proof}); !apart)
+  if (auto apart = no_output_is_input(file, {args.out.value_or(""), args.proof.value_or("")});
+      !apart)
     return fail(apart.error());
+  auto outputs = open_outputs(args);
+  if (!outputs) return fail(outputs.error());
   auto checked = check_file(file, *conventions, *limits);
   if (!checked) return fail(checked.error());
 
@@ -126,7 +154,6 @@ int check_verb(const CheckArgs& args) {
   if (args.expect) info.expected = *args.expect;
 
   const Report report(checked->history, checked->verdict, info);
-  const bool taken = args.out == "-" || args.proof == "-";  // standard output
   Console console({.json = args.voice.json || taken,
                    .verbosity = args.voice.verbosity,
                    .color = args.voice.color});
@@ -136,12 +163,13 @@ int check_verb(const CheckArgs& args) {
                               : text_report(report, {.color = console.color()}));
   if (!mismatch.empty()) console.say(mismatch);
   if (args.voice.json) std::fputs(json_report(report).c_str(), stdout);
-  if (args.html) {
-    if (auto written = write_page(args, *checked, info); !written) return fail(written.error());
+  if (outputs->page) {
+    auto written = write_page(*outputs->page, args, *checked, info);
+    if (!written) code = worse(code, static_cast<ExitCode>(fail(written.error())));
   }
-  if (!args.proof.empty()) {
-    auto written = write_proof(args, *checked, *limits, console);
-    if (!written) return fail(written.error());
+  if (outputs->proof) {
+    auto written = write_proof(*outputs->proof, *checked, console);
+    if (!written) code = worse(code, static_cast<ExitCode>(fail(written.error())));
   }
   return code;
 }
@@ -149,7 +177,12 @@ int check_verb(const CheckArgs& args) {
 int report_verb(const ReportArgs& args) {
   auto folder = RunFolder::open(args.run, std::string(kDefaultRuns));
   if (!folder) return fail(folder.error());
-  auto history = read_history(folder->history_path());
+  std::unique_ptr<OutputFile> out;
+  const std::string history_path = folder->history_path();
+  if (auto apart = no_output_is_input(history_path, {args.out.value_or("")}); !apart)
+    return fail(apart.error());
+  if (auto opened = open_output(args.out, out); !opened) return fail(opened.error());
+  auto history = read_history(history_path);
   if (!history) return fail(history.error());
   auto verdict = folder->read_verdict();
   if (!verdict) return fail(verdict.error());
@@ -169,8 +202,12 @@ int report_verb(const ReportArgs& args) {
     text = form.render(report);
     file = folder->file(form.file);
   }
-  if (!args.out.empty()) file = args.out;
-  if (file.empty() || file == "-") {
+  if (out) {
+    if (auto written = write_whole(*out, text); !written) return fail(written.error());
+    if (*args.out != "-") std::printf("%s\n", args.out->c_str());
+    return kExitValid;
+  }
+  if (file.empty()) {
     std::fputs(text.c_str(), stdout);
     return kExitValid;
   }

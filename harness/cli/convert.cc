@@ -7,6 +7,7 @@
 #include "checkers/history/history_io.h"
 #include "harness/checking.h"
 #include "harness/cli/verbs.h"
+#include "harness/signal_exit.h"
 #include "results/store.h"
 
 namespace assay {
@@ -32,10 +33,16 @@ Result<std::string> file_to_read(const std::string& path) {
   return folder->history_path();
 }
 
+// Also of a file that is not there yet.
+std::filesystem::path resolved(const std::string& path) {
+  std::error_code ignored;
+  return std::filesystem::weakly_canonical(std::filesystem::absolute(path, ignored), ignored);
+}
+
 Result<ReadOptions> options_of(const ReadArgs& args) {
   ReadOptions options{.memory_bytes_max = most_of_memory()};
-  if (!args.memory.empty()) {
-    auto size = parse_size(args.memory);
+  if (args.memory) {
+    auto size = parse_size(*args.memory);
     if (!size) return size.error();
     options.memory_bytes_max = *size;
   }
@@ -51,6 +58,13 @@ Result<std::optional<std::string>> history_file(const std::string& path) {
   std::error_code ignored;
   if (path == "-" || (fs::exists(path, ignored) && !fs::is_directory(path, ignored)))
     return std::optional<std::string>(path);
+  const bool bare = path.find('/') == path.npos;
+  const auto is_there = [&](const fs::path& p) {
+    return fs::exists(fs::symlink_status(p, ignored));
+  };
+  if (!is_there(path) && !(bare && is_there(fs::path(kDefaultRuns) / path)))
+    return input_error("there is no file or folder \"" + path + "\"" +
+                       (bare ? ", nor a run of that name in " + std::string(kDefaultRuns) : ""));
   if (fs::exists(fs::path(path) / "history.jsonl", ignored)) return std::optional<std::string>();
   auto found = jepsen_history_in(path);
   if (!found) return std::optional<std::string>();
@@ -66,7 +80,7 @@ Result<void> no_output_is_input(const std::string& in, const std::vector<std::st
         std::filesystem::equivalent(in, outs[i], ignored))
       return input_error(outs[i] + ": expected another file than the history itself to write to");
     for (size_t j = 0; j < i; ++j) {
-      if (outs[i] == outs[j] || std::filesystem::equivalent(outs[i], outs[j], ignored))
+      if (!outs[j].empty() && resolved(outs[i]) == resolved(outs[j]))
         return input_error(outs[i] + ": expected a file for each of two outputs, found one for both");
     }
   }
@@ -81,11 +95,15 @@ int convert_verb(const ConvertArgs& args) {
   auto file = file_to_read(args.in);
   if (!file) return fail(file.error());
   if (auto apart = no_output_is_input(*file, {args.out}); !apart) return fail(apart.error());
+  SignalExit on_signal;
+  auto out = OutputFile::open(args.out);
+  if (!out) return fail(out.error());
+  on_signal.removes((*out)->part());
   auto history = read_history(*file, *options);
   if (!history) return fail(history.error());
   for (const std::string& warning : history->warnings())
     std::fprintf(stderr, "assay: warning: %s\n", warning.c_str());
-  if (auto written = write_history(*history, args.out, *format); !written)
+  if (auto written = write_history(*history, std::move(*out), *format); !written)
     return fail(written.error());
   return kExitValid;
 }

@@ -47,9 +47,9 @@ constexpr Topic kTopics[] = {
     {"vacuous",
      "VACUOUS (exit 4): the run did not exercise what it claims (a fault that did not bite, too "
      "few operations of\n"
-     "a kind). It is not a pass: run it again, differently. The reason names what was missing and "
-     "which option\n"
-     "changes it."},
+     "a kind), or nothing in the history was observed, so that any order would do. It is not a "
+     "pass: run it\n"
+     "again, differently. The reason names what was missing and which option changes it."},
     {"exit-codes",
      "0    valid, or as --expect says\n"
      "1    invalid: an anomaly was found, with a witness\n"

@@ -46,9 +46,9 @@ int rerun_verb(const RerunArgs& args);
 
 // How a history is read.
 struct ReadArgs {
-  std::string from;         // a format's name; empty: guessed
-  std::string independent;  // yes | no; empty: it shows
-  std::string memory;       // "8G"; empty: 80 % of RAM
+  std::string from;                   // a format's name; empty: guessed
+  std::string independent;            // yes | no; empty: it shows
+  std::optional<std::string> memory;  // "8G"; none: 80 % of RAM
 };
 
 struct CheckArgs {
@@ -62,10 +62,10 @@ struct CheckArgs {
   std::vector<std::string> checkers;
   std::optional<std::string> expect;
   std::string budget = "60s";
-  int jobs = 0;       // 0: as many as CPUs
-  bool html = false;  // a page, to `out`
-  std::string out;    // "-": standard output
-  std::string proof;  // where to; empty: none
+  int jobs = 0;                      // 0: as many as CPUs
+  bool html = false;                 // a page, to `out`
+  std::optional<std::string> out;    // "-": standard output
+  std::optional<std::string> proof;  // where to
   Voice voice;
 };
 int check_verb(const CheckArgs& args);
@@ -85,8 +85,8 @@ Result<void> no_output_is_input(const std::string& in, const std::vector<std::st
 
 struct ReportArgs {
   std::string run;
-  std::string form = "html";  // html, junit, markdown, json
-  std::string out;            // empty: the run folder's own file; "-": standard output
+  std::string form = "html";       // html, junit, markdown, json
+  std::optional<std::string> out;  // none: the run folder's own file; "-": standard output
 };
 int report_verb(const ReportArgs& args);
 

@@ -110,6 +110,12 @@ TEST_F(BadInput, InAHistory) {
   expect_refused({"check", file("binary", std::string("\x00\x01\xff\n", 4))}, {"binary:1:"});
   expect_refused({"check", file("future", "{\"format\":\"assay-history\",\"version\":2}\n")},
                  {"future:1:", "version"});
+  expect_refused(
+      {"check", file("nameless", "{\"format\":\"assay-history\",\"version\":1,\"model\":\"\"}\n")},
+      {"nameless:1:", "the name of a model", "\"\""});
+  expect_refused({"check", "nameless", "--model", ""}, {"--model", "the name of a model"});
+  expect_refused({"check", "nameless", "--memory", ""}, {"--memory", "a size such as 8G", "\"\""});
+  expect_refused({"convert", "nameless", "-o", "-", "--to", "edn", "--memory", ""}, {"--memory"});
   expect_refused({"check", file("shuffled", head + ok + invoke)}, {"shuffled:2"});
   expect_refused({"check", file("middle", head + invoke.substr(0, 40) + "\n" + ok)}, {"middle:2:"});
   expect_refused({"check", file("twice", head + invoke + invoke)}, {"twice:3"});
@@ -118,7 +124,14 @@ TEST_F(BadInput, InAHistory) {
        file("type",
             head + "{\"index\":0,\"time\":1,\"process\":0,\"type\":\"maybe\",\"f\":\"read\"}\n")},
       {"type:2:", "maybe"});
-  expect_refused({"check", "missing.jsonl"}, {"missing.jsonl"});
+  for (const std::string verb : {"check", "convert"}) {
+    std::vector<std::string> arguments = {verb, "missing"};
+    if (verb == "convert") arguments.insert(arguments.end(), {"-o", "out.edn"});
+    expect_refused(arguments,
+                   {"there is no file or folder \"missing\", nor a run of that name in "});
+    arguments[1] = "no/where";
+    expect_refused(arguments, {"there is no file or folder \"no/where\"\n"});
+  }
   expect_refused({"check", file("map.edn", "{:process 0, :type :invoke, :f :read\n")},
                  {"map.edn:2:1: expected '}' to close what begins at 1:1"});
   expect_refused({"check", file("op.log", "INFO  jepsen.util - 2 :invok :cas [3 4]\n")},
@@ -136,6 +149,59 @@ TEST_F(BadInput, InAHistory) {
   fs::create_directory(scratch_.path() + "/store");
   file("store/test.jepsen", "JEPSEN");
   expect_refused({"check", "store"}, {"store", "history.edn", "test.jepsen"});
+}
+
+TEST_F(BadInput, AnOperationThatDoesNotFitTheModelIsNamedByItsPlace) {
+  const std::string head = "{\"format\":\"assay-history\",\"version\":1}\n\n";
+  const auto lines = [](const std::string& f, const std::string& asked, const std::string& answer) {
+    const std::string common = "{\"process\":0,\"f\":\"" + f + "\",\"key\":\"k\",";
+    return common + "\"type\":\"invoke\",\"value\":" + asked + "}\n" + common +
+           "\"type\":\"ok\",\"value\":" + answer + "}\n";
+  };
+  const std::string put = lines("put", "\"a\"", "\"a\"");
+  expect_refused({"check", "--model", "kv", file("kv", head + put + lines("append", "5", "5"))},
+                 {"kv:5:1: append needs a text, found 5"});
+  expect_refused({"check", "--model", "set", file("f", put)}, {"f:1:1: the model set judges"});
+  expect_refused({"check", "--model", "register", file("r", head + put)},
+                 {"r:3:1: the model of a register judges"});
+  expect_refused({"check", file("cas", lines("read", "null", "1") + lines("cas", "1", "1"))},
+                 {"cas:3:1: a cas needs [expected, new]"});
+  const std::string read = lines("read", "null", "1");
+  expect_refused({"check", "--model", "set", file("answer", lines("add", "1", "1") + read)},
+                 {"answer:4:1: read needs an array of elements as its answer, found 1"});
+  expect_refused({"check", "--key", "k", "--model", "kv", file("key", "\n" + read)}, {"key:2:1: "});
+  expect_refused({"check", "--model", "mutex",
+                  file("form.edn",
+                       ";; none\n{:process 0, :type :invoke, :f :acquire}  "
+                       "{:process 1, :type :invoke, :f :read}")},
+                 {"form.edn:2:43: the model mutex judges acquire and release, not read"});
+  const std::string no_key =
+      "{\"process\":1,\"type\":\"invoke\",\"f\":\"read\"}\n{\"process\":1,\"type\":\"ok\",\"f\":"
+      "\"read\"}\n";
+  expect_refused({"check", file("mixed", read + no_key)},
+                 {"mixed:3:1: expected a key as operation 0 has one, \"k\", found none"});
+  expect_refused({"check", "--model", "queue", "kv"}, {"kv: the model queue is not known"});
+}
+
+TEST_F(BadInput, AnInitialValueIsOneOfTheModelAndOfAKeyThatOccurs) {
+  const std::string text =
+      "{\"process\":0,\"type\":\"invoke\",\"f\":\"read\",\"key\":\"x\"}\n"
+      "{\"process\":0,\"type\":\"ok\",\"f\":\"read\",\"key\":\"x\",\"value\":1}\n";
+  file("x", text);
+  file("xz", text + "{\"process\":0,\"type\":\"invoke\",\"f\":\"read\",\"key\":\"z\"}\n");
+  expect_refused({"check", "--model", "set", "--initial", "5",
+                  file("s", "{\"process\":0,\"type\":\"invoke\",\"f\":\"add\",\"value\":1}\n")},
+                 {"s: initial: the model set begins with an array"});
+  expect_refused({"check", "--initial", R"({"y":1})", "x"},
+                 {"x: initial: an object gives the initial value by key", "the key \"y\""});
+  const Ended some = assay_in_scratch({"check", "--initial", R"({"x":1,"y":2})", "x"});
+  EXPECT_EQ(some.code, 0) << some.err;
+  EXPECT_EQ(some.err,
+            "warning: the initial value of \"y\" is not used: no operation has that key\n");
+  const Ended of_one =
+      assay_in_scratch({"check", "--initial", R"({"x":1,"z":2})", "--key", "x", "xz"});
+  EXPECT_EQ(of_one.code, 0) << of_one.err;
+  EXPECT_EQ(of_one.err, "");
 }
 
 TEST_F(BadInput, AJepsenFolderIsNone) {
@@ -177,20 +243,85 @@ TEST_F(BadInput, EveryCommandHasHelp) {
   EXPECT_EQ(assay_in_scratch({"--help"}).code, 0);
 }
 
+TEST_F(BadInput, AnOutputThatCannotBeWrittenIsNoticedBeforeTheWork) {
+  file("h", "not a history");  // nobody reads it
+  fs::create_directory(scratch_.path() + "/folder");
+  const std::vector<std::pair<std::string, std::string>> outs = {
+      {"no/x", "cannot write no/x: No such file or directory"},
+      {"folder", "cannot write folder: Is a directory"},
+      {"", "cannot write to a file without a name"}};
+  for (const auto& [out, words] : outs) {
+    expect_refused({"check", "h", "--html", "-o", out}, {words});
+    expect_refused({"check", "h", "--proof", out}, {words});
+    expect_refused({"convert", "h", "--to", "edn", "-o", out}, {words});
+  }
+  expect_refused({"check", "h", "--proof", "./p", "--html", "-o", "p"}, {"each of two outputs"});
+  expect_refused({"check", "h", "--proof", "p"}, {"h:1:2"});
+  for (const auto& entry : fs::directory_iterator(scratch_.path()))
+    EXPECT_EQ(entry.path().extension(), "") << entry.path();
+}
+
+TEST_F(BadInput, AnOutputThatCannotBeFinishedHidesNoFailure) {
+  const std::string stale =
+      "{\"process\":0,\"type\":\"invoke\",\"f\":\"read\"}\n"
+      "{\"process\":0,\"type\":\"ok\",\"f\":\"read\",\"value\":";
+  file("invalid", stale + "1}\n");
+  file("valid", stale + "null}\n");
+  EXPECT_EQ(assay_in_scratch({"check", "invalid", "--html", "-o", "/dev/full"}).code, 1);
+  const Ended valid = assay_in_scratch({"check", "valid", "--proof", "/dev/full"});
+  EXPECT_EQ(valid.code, 255);
+  EXPECT_EQ(valid.err, "assay: cannot write /dev/full: No space left on device\n");
+}
+
+TEST_F(BadInput, AConversionThatIsInterruptedLeavesNothingBehind) {
+  for (const int number : {SIGINT, SIGTERM}) {
+    int pipe[2];
+    ASSERT_EQ(::pipe2(pipe, O_CLOEXEC), 0);
+    Launch launch = assay({"convert", "-", "-o", "out.jsonl"});
+    launch.folder = scratch_.path();
+    launch.before_exec = [&] { ::dup2(pipe[0], STDIN_FILENO); };
+    Program program(launch);  // reads, and the pipe has nothing
+    const std::string part = scratch_.path() + "/out.jsonl.part";
+    EXPECT_TRUE(eventually([&] { return fs::exists(part); }, std::chrono::seconds(20)));
+    program.signal(number);
+    const Ended ended = program.wait();
+    EXPECT_EQ(ended.code, 130);
+    EXPECT_EQ(ended.err, "assay: interrupted\n");
+    EXPECT_FALSE(fs::exists(part));
+    ::close(pipe[0]), ::close(pipe[1]);
+  }
+}
+
+// What standard output is, and what is said of it.
 TEST(BadOutput, WhatCannotBeWrittenIsAFailure) {
-  for (const bool closed : {false, true}) {
-    Launch launch = assay({"list", "targets"});
-    launch.before_exec = [closed] {
-      const int full = ::open("/dev/full", O_WRONLY);
-      if (closed) return void(::close(STDOUT_FILENO));
-      ::dup2(full, STDOUT_FILENO);
-    };
-    const Ended ended = e2e::run(launch);
-    if (closed) {
-      EXPECT_EQ(ended.code, 0);  // nobody listens: as if to /dev/null
-    } else {
-      EXPECT_EQ(ended.code, 255);
-      EXPECT_EQ(ended.err, "assay: cannot write to standard output: No space left on device\n");
+  const std::pair<std::function<void()>, std::string> cases[] = {
+      {[] { ::dup2(::open("/dev/full", O_WRONLY), STDOUT_FILENO); }, "No space left on device"},
+      {[] { ::close(STDOUT_FILENO); }, "Bad file descriptor"},
+      {[] {
+         int pipe[2];
+         if (::pipe(pipe) != 0) return;
+         ::dup2(pipe[1], STDOUT_FILENO);
+         ::close(pipe[0]), ::close(pipe[1]);
+       },
+       "Broken pipe"},
+  };
+  const ScratchFolder scratch;
+  const std::string history = scratch.path() + "/h";
+  std::ofstream(history) << "{\"process\":0,\"type\":\"invoke\",\"f\":\"read\"}\n"
+                            "{\"process\":0,\"type\":\"ok\",\"f\":\"read\",\"value\":null}\n";
+  for (const auto& [before, cause] : cases) {
+    for (const std::vector<std::string>& arguments :
+         {std::vector<std::string>{"list", "targets"},
+          {"check", history},
+          {"check", history, "--json"},
+          {"convert", history, "--to", "edn", "-o", "-"},
+          {"check", history, "--proof", "-"}}) {
+      Launch launch = assay(arguments);
+      launch.before_exec = before;
+      const Ended ended = e2e::run(launch);
+      EXPECT_EQ(ended.code, 255) << cause << ": " << arguments[0] << ended.err;
+      EXPECT_NE(ended.err.find("assay: cannot write "), std::string::npos) << cause << ended.err;
+      EXPECT_NE(ended.err.find("standard output: " + cause + "\n"), std::string::npos) << ended.err;
     }
   }
 }

@@ -71,6 +71,30 @@ TEST_F(Check, AProofIsWrittenAndStandsUpInPython) {
   EXPECT_THAT(none.out, HasSubstr("no proof of k: not valid\n"));
 }
 
+TEST_F(Check, AProofOfOneKeySaysWhatItLeavesOut) {
+  const std::string file = in("two.jsonl");
+  std::ofstream(file) << kValid << kStale
+                      << R"({"process":0,"type":"invoke","f":"read","key":"other"}
+{"process":0,"type":"ok","f":"read","key":"other"}
+)";
+  EXPECT_EQ(check({file, "--key", "other", "--proof", in("proof.jsonl")}).code, 0);
+  const auto verify = [&] {
+    return run({.argv = {"/usr/bin/python3", ASSAY_SOURCE_DIR "/checkers/verify_proof.py", file,
+                         in("proof.jsonl")}});
+  };
+  const Ended verified = verify();
+  EXPECT_EQ(verified.code, 0) << verified.err;
+  EXPECT_THAT(verified.out, StartsWith("verified: 1 operations in 1 orders"));
+  EXPECT_THAT(verified.out, HasSubstr("left out: 3 operations on other keys than \"other\""));
+  // The key that the proof is said to be of.
+  std::string proof = text_of_file(in("proof.jsonl"));
+  const std::string named = R"("only_key":"other")";
+  ASSERT_NE(proof.find(named), proof.npos);
+  std::ofstream(in("proof.jsonl"))
+      << proof.replace(proof.find(named), named.size(), R"("only_key":"k")");
+  EXPECT_EQ(verify().code, 1);
+}
+
 TEST_F(Check, StandardOutputIsForOneThing) {
   const Ended both = check({in("valid.jsonl"), "--json", "--proof", "-"});
   EXPECT_EQ(both.code, 254);
