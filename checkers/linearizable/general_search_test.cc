@@ -5,6 +5,7 @@
 #include <cstdlib>
 #include <iostream>
 #include <map>
+#include <tuple>
 
 #include "checkers/linearizable/random_histories.h"
 #include "checkers/linearizable/testing_toys.h"
@@ -187,6 +188,77 @@ TEST(GeneralSearch, AgreesWithTheSearchForRegisters) {
   }
   EXPECT_GT(valid * 4, told);
   EXPECT_LT(valid * 4, told * 3);
+}
+
+// One key of texts: each slot in turn invokes, takes effect, returns; a third each get, put and
+// append. What is written is written once. `unknown_per_mille` have no answer, of which half happen.
+History kv_run(uint64_t seed, int operations, size_t slots, int unknown_per_mille) {
+  struct Slot {
+    Op op;
+    int steps = 0;  // taken
+    bool unknown = false;
+    Value seen;
+  };
+  Rng rng = Rng(seed).stream("kv");
+  std::vector<Slot> under_way(slots);
+  std::vector<int64_t> process(slots);
+  for (size_t i = 0; i < slots; ++i) process[i] = static_cast<int64_t>(i);
+  HistoryBuilder builder;
+  std::string text;
+  bool null = true;
+  const Symbol calls[] = {Symbol("get"), Symbol("put"), f::append};
+  for (size_t busy = 0; operations > 0 || busy > 0;) {
+    const size_t i = rng.below(slots);
+    Slot& slot = under_way[i];
+    if (slot.steps == 0) {
+      if (operations-- <= 0) continue;
+      slot.op = Op{};
+      slot.op.process = Process{process[i]};
+      slot.op.key = Symbol("k");
+      slot.op.f = calls[rng.below(3)];
+      slot.unknown = rng.chance(static_cast<uint64_t>(unknown_per_mille), 1000);
+      if (slot.op.f != calls[0]) slot.op.value = Value(" " + std::to_string(operations));
+      EXPECT_TRUE(builder.add(slot.op));
+      slot.steps = 1;
+      ++busy;
+    } else if (slot.steps == 1) {
+      if (slot.op.f == calls[0]) {
+        slot.seen = null ? Value() : Value(text);
+      } else if (!slot.unknown || rng.chance(1, 2)) {
+        text = (slot.op.f == calls[1] ? "" : text) + std::string(slot.op.value.as_text());
+        null = false;
+      }
+      slot.steps = 2;
+    } else {
+      Op done = complete(slot.op, slot.unknown ? OpType::kInfo : OpType::kOk);
+      if (slot.op.f == calls[0] && !slot.unknown) done.value = slot.seen;
+      EXPECT_TRUE(builder.add(done));
+      if (slot.unknown) process[i] += static_cast<int64_t>(slots);
+      slot.steps = 0;
+      --busy;
+    }
+  }
+  return builder.build();
+}
+
+TEST(GeneralSearch, DecidesManyPutsAndAppendsOnOneKeyInSmallLayers) {
+  for (const auto& [operations, slots, unknown] :
+       {std::tuple{10'000, size_t{10}, 0}, {3'000, size_t{10}, 10}, {3'000, size_t{20}, 10}}) {
+    for (uint64_t seed = 1; seed <= 3; ++seed) {
+      SCOPED_TRACE(std::to_string(operations) + " by " + std::to_string(slots));
+      const History history = kv_run(seed, operations, slots, unknown);
+      const assay::Model& model = *find_model("kv");
+      const PartGroup group = group_by_part(history, model).at(0);
+      const GeneralProblem problem = prepare(history, model, group);
+      GeneralSearchOptions options;
+      options.want_order = true;
+      options.work_max = 20'000'000;
+      const SearchResult found = general_search(problem, options);
+      ASSERT_EQ(found.outcome, Outcome::kValid);
+      EXPECT_LT(found.counters.layer_max, 200u);
+      EXPECT_EQ(replay(history, model, group, linear_order(problem, found.placements)), "");
+    }
+  }
 }
 
 }  // namespace
