@@ -11,14 +11,8 @@ if [ "${1-}" = --budget ]; then
   shift
 fi
 
-fail() { echo "assay: $1" >&2; exit 255; }
-
 started=$(date +%s)
-mkdir -p "$build" || fail "cannot write to $build"
-log=$build/build.log
-(cd "$root" && cmake --preset release) >"$log" 2>&1 || { tail -n 20 "$log" >&2; fail "configuration failed (see $log)"; }
-cmake --build "$build" --target programs tests >"$log" 2>&1 ||
-  { grep -m1 -A12 -E 'FAILED|error' "$log" >&2; fail "the build failed (see $log)"; }
+"$root/cmake/build.sh" "$root" programs tests || exit 255
 built=$(date +%s)
 [ -z "$budget" ] || echo "build: $(((built - started) / 60)) min $(((built - started) % 60)) s"
 

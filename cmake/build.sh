@@ -1,0 +1,35 @@
+#!/bin/sh
+# build.sh ROOT TARGET…: configures where that is due, and builds into ROOT/build/release. One at a
+# time: a second one waits. Tells how far it is when it takes long; all else is in build.log. Exit
+# code 255 when it fails.
+set -u
+root=$1
+shift
+build=$root/build/release
+log=$build/build.log
+
+fail() { echo "assay: $1" >&2; exit 255; }
+
+mkdir -p "$build" && exec 9>"$build/.lock" || fail "cannot write to $build"
+if command -v flock >/dev/null 2>&1 && ! flock -n 9; then
+  echo "assay: another build of $build is under way; waiting for it" >&2
+  flock 9
+fi
+if [ ! -f "$build/build.ninja" ] || [ "$root/packages.txt" -nt "$build/build.ninja" ]; then
+  echo "assay: building (some minutes, the first time)" >&2
+  (cd "$root" && cmake --preset release) >"$log" 2>&1 || { tail -n 20 "$log" >&2; fail "configuration failed (see $log)"; }
+fi
+rm -f "$build/.built"
+(cd "$root" && cmake --build "$build" --target "$@" 2>&1 && touch "$build/.built") | tee "$log" | awk '
+  match($0, /^\[[0-9]+\/[0-9]+\]/) {
+    split(substr($0, 2, RLENGTH - 2), step, "/")
+    tenth = int(10 * step[1] / step[2])
+    if (step[2] >= 50 && tenth > told && tenth < 10) {
+      told = tenth
+      printf "assay: built %d of %d\n", step[1], step[2] > "/dev/stderr"
+      fflush("/dev/stderr")
+    }
+  }'
+[ -f "$build/.built" ] && exit 0
+grep -m1 -A12 -E 'FAILED|error' "$log" >&2
+fail "the build failed (see $log)"
