@@ -20,16 +20,19 @@ if [ ! -f "$build/build.ninja" ] || [ "$root/packages.txt" -nt "$build/build.nin
   (cd "$root" && cmake --preset release) >"$log" 2>&1 || { tail -n 20 "$log" >&2; fail "configuration failed (see $log)"; }
 fi
 rm -f "$build/.built"
-(cd "$root" && cmake --build "$build" --target "$@" 2>&1 && touch "$build/.built") | tee "$log" | awk '
-  match($0, /^\[[0-9]+\/[0-9]+\]/) {
-    split(substr($0, 2, RLENGTH - 2), step, "/")
-    tenth = int(10 * step[1] / step[2])
-    if (step[2] >= 50 && tenth > told && tenth < 10) {
-      told = tenth
-      printf "assay: built %d of %d\n", step[1], step[2] > "/dev/stderr"
-      fflush("/dev/stderr")
-    }
-  }'
+(cd "$root" && cmake --build "$build" --target "$@" 2>&1 && touch "$build/.built") | tee "$log" | {
+  told=0
+  while IFS= read -r line; do
+    case $line in '['[0-9]*/[0-9]*']'*) ;; *) continue ;; esac
+    step=${line#[}
+    step=${step%%]*}
+    tenth=$((10 * ${step%/*} / ${step#*/}))
+    if [ "${step#*/}" -ge 50 ] && [ $tenth -gt $told ] && [ $tenth -lt 10 ]; then
+      told=$tenth
+      echo "assay: built ${step%/*} of ${step#*/}" >&2
+    fi
+  done
+}
 [ -f "$build/.built" ] && exit 0
 grep -m1 -A12 -E 'FAILED|error' "$log" >&2
 fail "the build failed (see $log)"
