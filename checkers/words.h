@@ -21,6 +21,17 @@ inline std::string counted(size_t n, std::string_view one, std::string_view many
   return std::to_string(n) + " " + std::string(n == 1 ? one : many);
 }
 
+// Why a history is linearizable.
+inline std::string one_order_sentence(size_t operations, size_t keys) {
+  if (keys != 1) {
+    return "the operations of each of " + std::to_string(keys) +
+           " keys fit one order that respects real time";
+  }
+  return operations == 1 ? "the one operation fits"
+                         : "all " + std::to_string(operations) +
+                               " operations fit one order that respects real time";
+}
+
 // "a, b and c".
 inline std::string listed(const std::vector<std::string>& items) {
   std::string text;

@@ -216,11 +216,7 @@ void conclude_valid(const History& history, const Parts& parts, Verdict& verdict
   const bool observed = std::any_of(parts.results.begin(), parts.results.end(),
                                     [](const PartResult& result) { return result.observed; });
   if (observed) {
-    const size_t keys = parts.groups.size();
-    verdict.reason = keys == 1 ? "all " + counted(history.size(), "operation", "operations") +
-                                     " fit one order that respects real time"
-                               : "the operations of each of " + std::to_string(keys) +
-                                     " keys fit one order that respects real time";
+    verdict.reason = one_order_sentence(history.size(), parts.groups.size());
     return;
   }
   verdict.reason = history.size() == 0 ? "there is no client operation to judge"

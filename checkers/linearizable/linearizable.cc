@@ -233,15 +233,6 @@ void add_sensitivity(const History& history, const Keys& keys, const Budget& bud
   verdict.counts.emplace_back("illegal edits caught", measured.caught());
 }
 
-std::string valid_sentence(const History& history, size_t keys) {
-  if (keys == 1) {
-    return "all " + counted(history.size(), "operation", "operations") +
-           " fit one order that respects real time";
-  }
-  return "the operations of each of " + std::to_string(keys) +
-         " keys fit one order that respects real time";
-}
-
 std::string changes_sentence(const UnclaimedReads& reads, size_t keys) {
   return "the changes" + (keys == 1 ? "" : " of each of " + std::to_string(keys) + " keys") +
          " fit one order that respects real time" +
@@ -300,7 +291,7 @@ Verdict check_linearizable(const History& history, const Budget& budget,
     conclude_unobserved(history, reads, verdict);
     return verdict;
   }
-  verdict.reason = claim == "linearizable" ? valid_sentence(history, keys.groups.size())
+  verdict.reason = claim == "linearizable" ? one_order_sentence(history.size(), keys.groups.size())
                                            : changes_sentence(reads, keys.groups.size());
   add_sensitivity(history, keys, budget, options, verdict);
   return verdict;
