@@ -277,31 +277,24 @@ void Unique::order_values() {
   for (uint32_t rank = 0; rank < order_.size(); ++rank) ranks_[order_[rank]] = rank;
 }
 
-// Makes each value current as early or as late as the order allows, and asks the failed cas. An
-// early point is just after its event, a late one just before it.
-bool Unique::certify(bool early) {
+// Makes each value current as early as the order allows, and asks the failed cas.
+void Unique::certify() {
   points_.resize(order_.size());
-  if (early) {
-    Tick last_call = 0;
-    for (size_t k = 0; k < order_.size(); ++k) {
-      const Item& item = items_[order_[k]];
-      points_[k] = last_call = std::max(last_call, item.call);
-      last_call = std::max(last_call, item.read_call);
-    }
-  } else {
-    Tick first_return = kNever32;
-    for (size_t k = order_.size(); k-- > 0;) {
-      const Item& item = items_[order_[k]];
-      first_return = std::min({first_return, item.read_return, item.ret});
-      points_[k] = first_return;
-    }
+  Tick last_call = 0;
+  for (size_t k = 0; k < order_.size(); ++k) {
+    const Item& item = items_[order_[k]];
+    points_[k] = last_call = std::max(last_call, item.call);
+    last_call = std::max(last_call, item.read_call);
   }
-  return std::all_of(mismatches_.begin(), mismatches_.end(), [&](const Mismatch& m) {
-    const uint32_t k = ranks_[m.value];
-    if (points_[k] > m.call || (early && points_[k] == m.call)) return true;
-    return k + 1 < points_.size() &&
-           (early ? points_[k + 1] < m.ret : points_[k + 1] <= m.ret);
-  });
+  for (uint32_t i = 0; i < mismatches_.size(); ++i) {
+    if (!explains(mismatches_[i])) failing_.push_back(i);
+  }
+}
+
+bool Unique::explains(const Mismatch& m) const {
+  const uint32_t k = ranks_[m.value];
+  if (points_[k] >= m.call) return true;
+  return k + 1 < points_.size() && points_[k + 1] < m.ret;
 }
 
 UniqueResult Unique::judge(bool want_order) {
@@ -317,21 +310,12 @@ UniqueResult Unique::judge(bool want_order) {
   }
   result_.left = mismatches_.size();
   result_.answer = Answer::kValid;
-  if (want_order || !mismatches_.empty()) order_values();
-  if ((want_order || !mismatches_.empty()) && !certify(true) && !certify(false)) {
-    result_.answer = Answer::kOpen;
-    certify(true);  // its points are the guide's
+  if (want_order || !mismatches_.empty()) {
+    order_values();
+    certify();
   }
+  if (!failing_.empty()) result_.answer = Answer::kOpen;
   return result_;
-}
-
-std::vector<uint8_t> Unique::observed() const {
-  std::vector<uint8_t> observed(items_.size());
-  for (ValueId v = 0; v < items_.size(); ++v) {
-    observed[v] |= items_[v].read_return != kNever32 || next_[v] != kNoValue;
-  }
-  for (const Mismatch& m : mismatches_) observed[m.value] = 1;
-  return observed;
 }
 
 bool Unique::place(const KeyOp& op, uint32_t& rank, bool& first) const {

@@ -11,8 +11,9 @@ WORDS = sys.argv[3:]
 ENGINE = os.path.join(ROOT, "checkers/linearizable")
 FLAGS = ["-std=c++20", "-O1", "-w", "-DNDEBUG", "-I" + ROOT, "-DASSAY_SOURCE_DIR=\"" + ROOT + "\""]
 PARTS = ["linearizable/search", "linearizable/unique", "linearizable/problem", "linearizable/judge",
-         "linearizable/order", "linearizable/key_history", "linearizable/search_test",
-         "linearizable/unique_test"] + ["history/" + name for name in (
+         "linearizable/mending", "linearizable/order", "linearizable/key_history",
+         "linearizable/search_test", "linearizable/unique_test",
+         "linearizable/mending_test"] + ["history/" + name for name in (
              "history", "op", "symbol", "value", "time", "vocabulary", "json_text")]
 
 
@@ -25,7 +26,8 @@ def noticed(objects, work):
     subprocess.run(["g++", *objects.values(), "-o", program, "-lgmock", "-lgtest", "-lgtest_main",
                     "-lpthread"], check=True)
     try:
-        run = subprocess.run([program, "--gtest_filter=Search.*:Unique.*:Pitfalls*", "--gtest_fail_fast"],
+        run = subprocess.run([program, "--gtest_filter=Search.*:Unique.*:Mending.*:Pitfalls*",
+                              "--gtest_fail_fast"],
                              env={**os.environ, "ASSAY_HISTORIES": HISTORIES}, timeout=600,
                              stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     except subprocess.TimeoutExpired:
