@@ -40,15 +40,17 @@ struct Listed {
   }
 };
 
+// Adds up without branches: what comes next in a history is hard to foretell.
 void count(const KeyOp& op, const Conventions& conventions, KeyResult& result) {
   const bool ok = op.type == OpType::kOk;
-  const bool unknown = op.f != Call::kRead && op.type == OpType::kInfo;
-  const bool compared = op.f == Call::kCas && op.mismatch && conventions.failed_cas_observes;
-  result.events += ok || compared ? 2 : unknown ? 1 : 0;
+  const bool unknown = (op.f != Call::kRead) & (op.type == OpType::kInfo);
+  const bool compared = (op.f == Call::kCas) & op.mismatch & conventions.failed_cas_observes;
+  result.events += 2 * size_t{ok || compared} + unknown;
   result.unknown += unknown;
-  result.observed |= compared || (ok && op.f == Call::kCas) ||
-                     (ok && op.f == Call::kRead &&
-                      (conventions.null_read_is_value || op.value != Scalar{}));
+  if (result.observed) return;
+  result.observed =
+      compared || (ok && op.f == Call::kCas) ||
+      (ok && op.f == Call::kRead && (conventions.null_read_is_value || op.value != Scalar{}));
 }
 
 std::vector<uint32_t> order_of(const Unique& unique, const auto& ops) {

@@ -194,7 +194,7 @@ TEST(Mending, OfLongRandomHistories) {
   Rng rng(11);
   int mended = 0;
   for (int i = 0; i < 60; ++i) {
-    RegSim options{.operations = 2000 + static_cast<int>(rng.below(4000)),
+    RegSim options{.operations = 2000 + static_cast<int>(rng.below(i % 5 == 0 ? 40'000 : 4000)),
                    .slots = 2 + static_cast<int>(rng.below(i % 3 == 0 ? 100 : 12)),
                    .unique = true};
     options.info_per_mille = i % 2 == 0 ? 0 : 5;

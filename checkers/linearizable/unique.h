@@ -12,8 +12,8 @@
 // A failed cas F(x) says that the value was not x at some point of its interval: x came after its
 // call, or went before its return. Often one of the two is certain or impossible, which decides it
 // or narrows the interval of one operation; what is left is tried on one order. Where some of
-// it fails there, this does not decide (the problem is NP-complete), and the order must be mended by
-// a search (mending.h).
+// it fails there, this does not decide (the problem is NP-complete), and the order must be mended
+// by a search (mending.h).
 #pragma once
 
 #include <cstdint>
@@ -90,16 +90,16 @@ class Unique {
   bool produce(const Scalar& value, ValueId from, const KeyOp& op);
   ValueId value_id(const Scalar& value);
 
-  bool find_effective();
   bool link();
   bool check_blocks();
   bool check_block(ValueId head);
   template <typename Fn>
-  void sweep(const Fn& fn) const;  // over the ends of all zones, in order of time
-  bool check_zones();
-  bool narrow(bool& changed);
-  void order_values();
-  void certify();
+  bool sweep(const Fn& fn) const;  // over the blocks as their zones begin, until fn is false
+  bool check_zones(bool want_order);
+  void begin_order();
+  void append(ValueId head);  // to the order
+  bool narrow();
+  bool narrow_once(std::vector<ValueId>& changed);
   bool explains(const Mismatch& m) const;
   bool is_effective(ValueId v) const { return v < effective_.size() && effective_[v]; }
 
@@ -123,14 +123,16 @@ class Unique {
   Tick last_tick_ = kFirstTick;
 
   std::vector<uint8_t> effective_;  // by value
-  std::vector<ValueId> next_;       // by value: what an effective cas made of it
-  std::vector<ValueId> heads_;      // the first values of blocks
-  std::vector<Zone> zones_;         // by value, of the heads
-  std::vector<Bounds> bounds_;      // by value; only where there are mismatches
-  std::vector<ValueId> order_;      // the effective values in a legal order …
-  std::vector<uint32_t> ranks_;     // … by value, where in it …
-  std::vector<Tick> points_;        // … and the tick just after which each becomes current
-  std::vector<uint32_t> failing_;   // the failed cas that it does not explain
+  size_t effective_count_ = 0;
+  std::vector<ValueId> next_;      // by value: what an effective cas made of it
+  std::vector<ValueId> heads_;     // the first values of blocks
+  std::vector<Zone> zones_;        // by value, of the heads
+  std::vector<Bounds> bounds_;     // by value; only where there are mismatches
+  std::vector<ValueId> order_;     // the effective values in a legal order …
+  std::vector<uint32_t> ranks_;    // … by value, where in it …
+  std::vector<Tick> points_;       // … and the tick just after which each becomes current
+  Tick now_ = 0;                   // … the earliest point of the next one
+  std::vector<uint32_t> failing_;  // the failed cas that it does not explain
   UniqueResult result_;
 };
 
