@@ -34,11 +34,12 @@ class Story {
   void give_up(size_t op) { history_.ops[op].type = OpType::kInfo; }
   void write(int64_t value) { end(begin(Call::kWrite, value)); }
   void read(int64_t value) { end(begin(Call::kRead, value)); }
-  void cas(int64_t from, int64_t to) {
+  size_t begin_cas(int64_t from, int64_t to) {
     const size_t op = begin(Call::kCas, from);
     history_.ops[op].next = number(to);
-    end(op);
+    return op;
   }
+  void cas(int64_t from, int64_t to) { end(begin_cas(from, to)); }
   void mismatch(int64_t value) { end(begin_mismatch(value)); }
   // So many writes, each read.
   void pass(int64_t from, int64_t count) {
@@ -176,6 +177,48 @@ TEST(Mending, OfUnknownOutcomesThatWereSeen) {
   expect_mended(story.history());
 }
 
+// Each explains one.
+TEST(Mending, ByUnknownOutcomesThatNobodySaw) {
+  for (const int64_t between : {0, 3, 40}) {
+    for (const int unknown : {1, 2, 3}) {
+      Story story;
+      for (int i = 1; i <= unknown; ++i) story.give_up(story.begin(Call::kWrite, i));
+      for (int64_t i = 1; i <= 2; ++i) {
+        story.pass(100 * i, between);
+        story.write(50 + i);
+        story.mismatch(50 + i);
+      }
+      story.pass(300, between);
+      unknown == 1 ? expect_invalid(story.history()) : expect_mended(story.history());
+    }
+  }
+}
+
+TEST(Mending, ByAnUnknownCasThatNobodySaw) {
+  for (const int64_t from : {49, 50}) {
+    Story story;
+    story.pass(100, 20);
+    story.give_up(story.begin_cas(from, 60));
+    story.write(50);
+    story.mismatch(50);
+    story.pass(200, 20);
+    from == 50 ? expect_mended(story.history()) : expect_invalid(story.history());
+  }
+}
+
+// What a failed cas names would have to explain that as well.
+TEST(Mending, LeavesUnknownOutcomesThatAFailedCasNamesToTheSearch) {
+  Story story;
+  story.give_up(story.begin(Call::kWrite, 1));
+  story.write(50);
+  const size_t not_unknown = story.begin_mismatch(1);
+  story.mismatch(50);
+  story.end(not_unknown);
+  const KeyResult result = judge_key(story.history(), {});
+  EXPECT_EQ(result.found.outcome, Outcome::kValid);
+  EXPECT_NE(result.found.stage, Stage::kUniqueRepair);
+}
+
 TEST(Mending, LeavesToTheSearchWhatIsImpossible) {
   Story story;
   story.pass(100, 30);
@@ -197,7 +240,7 @@ TEST(Mending, OfLongRandomHistories) {
     RegSim options{.operations = 2000 + static_cast<int>(rng.below(i % 5 == 0 ? 40'000 : 4000)),
                    .slots = 2 + static_cast<int>(rng.below(i % 3 == 0 ? 100 : 12)),
                    .unique = true};
-    options.info_per_mille = i % 2 == 0 ? 0 : 5;
+    options.info_per_mille = i % 2 == 0 ? 0 : 20;
     options.seed = rng.next();
     const KeyHistory history = reg_sim(options);
     const KeyResult result = judge_key(history, {.want_order = true});

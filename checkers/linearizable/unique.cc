@@ -255,6 +255,7 @@ bool Unique::narrow_once(std::vector<ValueId>& changed) {
     if (!bounds || bounds->before > m.call ||
         (next != kNoValue && bounds_[next].late < m.ret)) {
       ++result_.always;
+      if (!bounds) named_unseen_.push_back(m.value);
       continue;
     }
     const bool came_after = bounds->late >= m.call;  // may have
@@ -293,6 +294,25 @@ void Unique::append(ValueId head) {
     order_.push_back(v);
     points_.push_back(now_ = std::max(now_, items_[v].call));
     now_ = std::max(now_, items_[v].read_call);
+  }
+}
+
+void Unique::insert(const std::vector<Insertion>& insertions) {
+  if (insertions.empty()) return;
+  const std::vector<ValueId> order = std::move(order_);
+  const std::vector<Tick> points = std::move(points_);
+  order_.clear();
+  points_.clear();
+  auto next = insertions.begin();
+  auto put = [&](ValueId v, Tick point) {
+    effective_[v] = 1;
+    ranks_[v] = static_cast<uint32_t>(order_.size());
+    order_.push_back(v);
+    points_.push_back(point);
+  };
+  for (uint32_t rank = 0; rank < order.size(); ++rank) {
+    put(order[rank], points[rank]);
+    for (; next != insertions.end() && next->after == rank; ++next) put(next->value, next->point);
   }
 }
 

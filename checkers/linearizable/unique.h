@@ -100,6 +100,12 @@ class Unique {
   void append(ValueId head);  // to the order
   bool narrow();
   bool narrow_once(std::vector<ValueId>& changed);
+  struct Insertion {
+    uint32_t after;  // rank
+    ValueId value;
+    Tick point;
+  };
+  void insert(const std::vector<Insertion>& insertions);  // into the order, in its order
   bool explains(const Mismatch& m) const;
   bool is_effective(ValueId v) const { return v < effective_.size() && effective_[v]; }
 
@@ -131,6 +137,7 @@ class Unique {
   std::vector<ValueId> order_;     // the effective values in a legal order …
   std::vector<uint32_t> ranks_;    // … by value, where in it …
   std::vector<Tick> points_;       // … and the tick just after which each becomes current
+  std::vector<ValueId> named_unseen_;  // not effective, named by failed cas
   Tick now_ = 0;                   // … the earliest point of the next one
   std::vector<uint32_t> failing_;  // the failed cas that it does not explain
   UniqueResult result_;
