@@ -58,8 +58,8 @@ class GeneralSweep
   using Base::use, Base::may_use_optional, Base::insert, Base::finish, Base::watch_memory;
   using Base::problem_, Base::options_, Base::dominance_, Base::slots_, Base::lanes_;
   using Base::observers_, Base::freeable_, Base::event_, Base::narrow_, Base::truncated_;
-  using Base::layer_, Base::frontier_, Base::returning_slot_, Base::node_;
-  using Base::child_, Base::checkpoints_, Base::exact_, Base::counters_;
+  using Base::layer_, Base::frontier_, Base::returning_slot_, Base::node_, Base::child_;
+  using Base::checkpoints_, Base::exact_, Base::counters_;
   static constexpr uint64_t kPollNodes = 64;
 
   const GeneralClass& class_at(uint32_t slot) const {

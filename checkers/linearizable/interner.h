@@ -19,6 +19,9 @@ class Interner {
  public:
   static constexpr ValueId kNone = UINT32_MAX;
 
+  // Of so many values there is room without moving them.
+  explicit Interner(size_t values = 0) { dense_.reserve(values); }
+
   ValueId id(const Scalar& scalar) {
     if (scalar.kind == 0) return null_ != kNone ? null_ : (null_ = size_++);
     if (dense_kind_ == 0) dense_kind_ = scalar.kind;

@@ -4,6 +4,7 @@
 #include <optional>
 #include <tuple>
 
+#include "checkers/linearizable/mending.h"
 #include "checkers/linearizable/order.h"
 #include "checkers/linearizable/unique.h"
 
@@ -39,15 +40,17 @@ struct Listed {
   }
 };
 
+// Adds up without branches: what comes next in a history is hard to foretell.
 void count(const KeyOp& op, const Conventions& conventions, KeyResult& result) {
   const bool ok = op.type == OpType::kOk;
-  const bool unknown = op.f != Call::kRead && op.type == OpType::kInfo;
-  const bool compared = op.f == Call::kCas && op.mismatch && conventions.failed_cas_observes;
-  result.events += ok || compared ? 2 : unknown ? 1 : 0;
+  const bool unknown = (op.f != Call::kRead) & (op.type == OpType::kInfo);
+  const bool compared = (op.f == Call::kCas) & op.mismatch & conventions.failed_cas_observes;
+  result.events += 2 * size_t{ok || compared} + unknown;
   result.unknown += unknown;
-  result.observed |= compared || (ok && op.f == Call::kCas) ||
-                     (ok && op.f == Call::kRead &&
-                      (conventions.null_read_is_value || op.value != Scalar{}));
+  if (result.observed) return;
+  result.observed =
+      compared || (ok && op.f == Call::kCas) ||
+      (ok && op.f == Call::kRead && (conventions.null_read_is_value || op.value != Scalar{}));
 }
 
 std::vector<uint32_t> order_of(const Unique& unique, const auto& ops) {
@@ -87,80 +90,6 @@ KeyResult judge_by_search(const KeyHistory& key, const JudgeOptions& options) {
   return result;
 }
 
-// What is open for its failed cas, made ready to be searched along the order that explains the
-// rest: what has an unknown outcome, and was seen, happened in an interval that is known; what
-// nobody saw is left out, and values that nobody saw are one.
-class Mending {
- public:
-  template <typename Ops>
-  Mending(const Ops& ops, const Conventions& conventions, const Unique& unique)
-      : conventions_(conventions), unique_(unique), observed_(unique.observed()) {
-    problem_.values = unique.values() + 1;
-    guide_.assign(unique.values(), {.op = kNobody, .event = 0});
-    uint32_t source = 0;
-    ops.for_each([&](const KeyOp& op) {
-      take(op, source++);
-      return true;
-    });
-    std::vector<Position> positions;
-    problem_.lay_out(&positions);
-    lay_guide(positions);
-  }
-
-  SearchResult search(const SearchOptions& options) const {
-    return search_along(problem_, guide_, options);
-  }
-  std::vector<uint32_t> order(const std::vector<Placement>& placements) const {
-    return linear_order(problem_, placements);
-  }
-
- private:
-  static constexpr uint32_t kNobody = UINT32_MAX;
-  // Positions, twice as fine, so that there is room before each.
-  static Position fine(Position position) { return position == kOpen ? kOpen : 2 * position + 1; }
-  static Position before(Tick tick) { return 2 * (tick - kFirstTick); }
-
-  void take(const KeyOp& op, uint32_t source) {
-    ProblemOp out{.call = fine(op.call), .ret = fine(op.ret), .source = source};
-    if (!translate(op, out)) return;
-    if (out.produces()) guide_[unique_.rank(out.to)].op = static_cast<uint32_t>(problem_.ops.size());
-    if (out.produces() && !observed_[out.to]) out.to = unique_.values();
-    problem_.ops.push_back(out);
-  }
-  bool translate(const KeyOp& op, ProblemOp& out) const {
-    const bool ok = op.type == OpType::kOk;
-    const bool says_nothing =
-        op.f == Call::kRead && op.value == Scalar{} && !conventions_.null_read_is_value;
-    if (op.is_read() || op.type == OpType::kFail) {
-      const bool failed = op.f == Call::kCas && op.mismatch && conventions_.failed_cas_observes;
-      out.kind = ok ? Kind::kRead : Kind::kMismatch;
-      out.from = unique_.value(op.value);
-      return ok ? !says_nothing : op.type == OpType::kFail && failed;
-    }
-    out.kind = op.f == Call::kCas ? Kind::kCas : Kind::kWrite;
-    out.to = unique_.value(op.produced());
-    if (op.f == Call::kCas) out.from = unique_.value(op.value);
-    if (!ok && unique_.is_effective(out.to)) out.ret = before(unique_.latest(out.to));
-    return unique_.is_effective(out.to);
-  }
-  void lay_guide(const std::vector<Position>& positions) {
-    uint32_t event = 0;
-    for (uint32_t rank = 0; rank < guide_.size(); ++rank) {
-      if (guide_[rank].op == kNobody) continue;  // the initial value's
-      const Position point = fine(unique_.point(rank) - kFirstTick);
-      while (event < positions.size() && positions[event] <= point) ++event;
-      guide_[rank].event = event;
-    }
-    std::erase_if(guide_, [](const Placement& p) { return p.op == kNobody; });
-  }
-
-  const Conventions& conventions_;
-  const Unique& unique_;
-  const std::vector<uint8_t> observed_;
-  Problem problem_;
-  std::vector<Placement> guide_;
-};
-
 // False: not decided.
 template <typename Ops>
 bool judge_unique(const Ops& ops, const Conventions& conventions, size_t operations,
@@ -193,13 +122,10 @@ bool judge_unique(const Ops& ops, const Conventions& conventions, size_t operati
       break;
   }
   if (unique.last() > kOpen / 4) return false;
-  const Mending mending(ops, conventions, unique);
-  SearchOptions search_options = options.search;
-  search_options.want_order |= options.want_order;
-  result.found = mending.search(search_options);
+  result.found = mend(unique, options.search);
   if (result.found.outcome != Outcome::kValid) return false;
-  if (options.want_order) result.order = mending.order(result.found.placements);
-  result.found.placements = {};
+  result.found.event = static_cast<uint32_t>(result.events);
+  if (options.want_order) result.order = order_of(unique, ops);
   return true;
 }
 

@@ -1,8 +1,8 @@
 // Judging one key: which way decides it, and what is kept of a decision.
 //
 // Where no value is produced twice, unique.h decides without a search, reading the history once and
-// keeping nothing of it but a few numbers per value. Else, and where failed cas leave it open, the
-// search does (search.h).
+// keeping nothing of it but a few numbers per value; where failed cas leave that open, windows of the
+// order found are searched (mending.h). Else the search does (search.h).
 #pragma once
 
 #include <cstdint>

@@ -39,21 +39,18 @@ class Sweep : public LayeredSweep<Sweep<kWords>, Problem, SearchOptions, kWords>
     }
   }
 
-  SearchResult run_along(const std::vector<Placement>& guide);
 
  private:
   using Base = LayeredSweep<Sweep<kWords>, Problem, SearchOptions, kWords>;
   friend Base;
-  using Base::words, Base::stride, Base::state, Base::set_state, Base::placed, Base::freed;
-  using Base::test, Base::set, Base::clear, Base::copy, Base::for_each_unplaced;
-  using Base::vacate, Base::vacate_all, Base::free_all_slots, Base::on_call, Base::take_event;
-  using Base::available, Base::use, Base::same_group, Base::at_least, Base::insert, Base::finish;
-  using Base::may_use_optional, Base::set_level, Base::over_budget, Base::placements, Base::unknown;
-  using Base::problem_, Base::options_, Base::dominance_, Base::slot_of_, Base::slots_;
-  using Base::lanes_, Base::observers_, Base::freeable_, Base::rigid_, Base::lane_words_;
-  using Base::open_lanes_, Base::event_, Base::narrow_, Base::truncated_, Base::out_of_budget_;
-  using Base::out_of_memory_, Base::layer_, Base::next_, Base::frontier_, Base::returning_;
-  using Base::returning_slot_, Base::node_, Base::child_, Base::trace_, Base::counters_;
+  using Base::words, Base::state, Base::set_state, Base::placed, Base::freed, Base::test;
+  using Base::set, Base::clear, Base::copy, Base::for_each_unplaced, Base::available, Base::use;
+  using Base::insert, Base::finish, Base::may_use_optional, Base::problem_, Base::options_;
+  using Base::dominance_, Base::slot_of_, Base::slots_, Base::lanes_, Base::observers_;
+  using Base::freeable_, Base::rigid_, Base::open_lanes_, Base::event_, Base::narrow_;
+  using Base::truncated_, Base::out_of_budget_, Base::out_of_memory_, Base::layer_;
+  using Base::frontier_, Base::returning_, Base::returning_slot_, Base::node_, Base::child_;
+  using Base::counters_;
   static constexpr uint64_t kPollNodes = 1024;
 
   // --- Operations under way, by value.
@@ -487,167 +484,6 @@ class Sweep : public LayeredSweep<Sweep<kWords>, Problem, SearchOptions, kWords>
     Base::enter(op, op == kNone ? lanes_[lane].cls : kNone);
   }
 
-  // --- Along a guide.
-  struct Along {
-    const std::vector<Placement>& guide;
-    std::vector<uint32_t> rank_of_op;     // in the guide
-    std::vector<uint32_t> rank_of_value;  // of its producer
-    std::vector<uint32_t> last_write;     // by rank: event of the last write up to it
-    std::vector<uint32_t> failing;        // F that it does not explain, by call
-    std::vector<std::vector<uint32_t>> pending;  // operations under way every so many events
-  };
-  // What the search put in the place of a stretch of the guide.
-  struct Detour {
-    uint32_t start;  // event
-    uint32_t end;
-    size_t failing;  // the first F that made it necessary
-    std::vector<Placement> placements;
-  };
-
-  static uint32_t rank_at(const Along& along, uint32_t event) {  // just before it; kNone: none yet
-    const auto after =
-        std::upper_bound(along.guide.begin(), along.guide.end(), event,
-                         [](uint32_t e, const Placement& p) { return e < p.event; });
-    return static_cast<uint32_t>(after - along.guide.begin()) - 1;
-  }
-  bool explains(const Along& along, const ProblemOp& mismatch) const {
-    const auto& guide = along.guide;
-    const uint32_t rank = along.rank_of_value[mismatch.from];
-    if (rank == kNone && mismatch.from != problem_.initial) return true;
-    if (rank != kNone && guide[rank].event > mismatch.call) return true;
-    return rank + 1 < guide.size() && guide[rank + 1].event <= mismatch.ret;
-  }
-  Along study(const std::vector<Placement>& guide) const {
-    Along along{.guide = guide,
-                .rank_of_op = std::vector<uint32_t>(problem_.ops.size(), kNone),
-                .rank_of_value = std::vector<uint32_t>(problem_.values, kNone),
-                .last_write = {}, .failing = {}, .pending = {}};
-    uint32_t last_write = 0;
-    for (uint32_t rank = 0; rank < guide.size(); ++rank) {
-      const ProblemOp& op = problem_.ops[guide[rank].op];
-      along.rank_of_op[guide[rank].op] = rank;
-      along.rank_of_value[op.to] = rank;
-      if (op.kind == Kind::kWrite) last_write = guide[rank].event;
-      along.last_write.push_back(last_write);
-    }
-    for (uint32_t op = 0; op < problem_.ops.size(); ++op) {
-      const ProblemOp& o = problem_.ops[op];
-      if (o.kind == Kind::kMismatch && !explains(along, o)) along.failing.push_back(op);
-    }
-    return along;
-  }
-  void note_pending(Along& along) const {
-    std::vector<uint32_t> now, place(problem_.ops.size());
-    for (uint32_t event = 0; event < problem_.events.size(); ++event) {
-      if (event % kCheckpointEvery == 0) along.pending.push_back(now);
-      const uint32_t op = problem_.events[event] / 2;
-      if (problem_.events[event] & 1) {
-        place[now.back()] = place[op];
-        now[place[op]] = now.back();
-        now.pop_back();
-      } else {
-        place[op] = static_cast<uint32_t>(now.size());
-        now.push_back(op);
-      }
-    }
-  }
-
-  // To just before an event, with one configuration: the guide's.
-  void jump(const Along& along, uint32_t event) {
-    vacate_all();
-    free_all_slots();
-    layer_->reset(stride());
-    for (uint32_t op : along.pending[event / kCheckpointEvery]) on_call(op);
-    for (event_ = event / kCheckpointEvery * kCheckpointEvery; event_ < event; ++event_) {
-      const uint32_t what = problem_.events[event_];
-      (what & 1) ? vacate(what / 2) : on_call(what / 2);
-    }
-    trace_.clear();
-    trace_.push_back({0, 0, 0});
-    child_.assign(stride(), 0);
-    guide_config(along, event, child_.data());
-    insert(*layer_, child_.data());
-  }
-  void guide_config(const Along& along, uint32_t event, uint64_t* c) const {
-    const uint32_t now = rank_at(along, event);
-    const ValueId current =
-        now == kNone ? problem_.initial : problem_.ops[along.guide[now].op].to;
-    std::fill_n(c, stride(), 0);
-    set_state(c, current);
-    auto done = [&](uint32_t rank) { return rank != kNone && now != kNone && rank <= now; };
-    for (int w = 0; w < words(); ++w) {
-      for (uint64_t rest = freeable_[w] | rigid_[w] | observers_[w]; rest;
-           rest &= rest - 1) {
-        const uint32_t slot = 64 * w + static_cast<uint32_t>(std::countr_zero(rest));
-        const ProblemOp& o = problem_.ops[slots_[slot]];
-        if (o.produces()) {
-          if (done(along.rank_of_op[slots_[slot]])) {
-            set(placed(c), slot);
-          } else if (o.kind == Kind::kWrite && now != kNone && along.last_write[now] > o.call) {
-            set(freed(c), slot);
-          }
-          continue;
-        }
-        const uint32_t rank = along.rank_of_value[o.from];
-        const bool seen = o.kind == Kind::kRead
-                              ? done(rank) || o.from == problem_.initial
-                              : current != o.from ||
-                                    (rank != kNone && along.guide[rank].event > o.call);
-        if (seen) set(placed(c), slot);
-      }
-    }
-  }
-
-  // Whether some configuration can do what the guide's could from here on.
-  bool rejoins(const Along& along) {
-    std::vector<uint64_t>& q = node_;
-    q.resize(stride());
-    guide_config(along, event_, q.data());
-    for (uint32_t i = 0; i < layer_->count; ++i) {
-      if (!same_group(layer_->at(i), q.data()) || !at_least(layer_->at(i), q.data())) continue;
-      if (i > 0) copy(layer_->at(i), layer_->at(0));
-      return true;
-    }
-    return false;
-  }
-  // Searches from here until the guide is met again behind an F that it does not explain, and
-  // behind those that come up meanwhile. `next` counts them off.
-  bool detour(const Along& along, size_t mended, size_t& next, uint32_t events_max) {
-    uint32_t until = 0;
-    for (; event_ < problem_.events.size(); ++event_) {
-      for (; next < along.failing.size() && problem_.ops[along.failing[next]].call <= event_; ++next)
-        until = std::max(until, problem_.ops[along.failing[next]].ret);
-      if (next > mended && event_ > until) {
-        if (rejoins(along)) return true;
-        if (event_ > until + events_max) return false;
-      }
-      take_event();
-      if (over_budget() || layer_->count == 0) return false;
-    }
-    return true;
-  }
-
-  SearchResult along_result(const Along& along, const std::vector<Detour>& detours) {
-    SearchResult r{.outcome = Outcome::kValid,
-                   .stage = Stage::kUniqueRepair,
-                   .event = static_cast<uint32_t>(problem_.events.size()),
-                   .placements = {},
-                   .counters = counters_};
-    if (!options_.want_order) return r;
-    uint32_t rank = 0;  // of the guide, the next to come
-    auto follow = [&](uint32_t event) {
-      for (; rank < along.guide.size() && along.guide[rank].event <= event; ++rank)
-        r.placements.push_back(along.guide[rank]);
-    };
-    for (const Detour& detour : detours) {
-      follow(detour.start);
-      r.placements.insert(r.placements.end(), detour.placements.begin(), detour.placements.end());
-      while (rank < along.guide.size() && along.guide[rank].event <= detour.end) ++rank;
-    }
-    follow(kNone);
-    return r;
-  }
-
   const Reductions reductions_;
 
   // Operations under way.
@@ -661,43 +497,6 @@ class Sweep : public LayeredSweep<Sweep<kWords>, Problem, SearchOptions, kWords>
   std::vector<uint64_t> families_;
   std::vector<uint64_t> earlier_;  // by slot
 };
-
-template <int kWords>
-SearchResult Sweep<kWords>::run_along(const std::vector<Placement>& guide) {
-  constexpr struct {
-    int level;
-    uint32_t back;  // events
-  } kAttempts[] = {{0, 16}, {1, 64}, {2, 256}, {3, 1024}, {4, 4096}};
-  Along along = study(guide);
-  note_pending(along);
-  std::vector<Detour> detours;
-  size_t next = 0, attempt = 0;
-  while (next < along.failing.size()) {
-    if (attempt == std::size(kAttempts) || out_of_budget_) return unknown();
-    const auto [level, back] = kAttempts[attempt];
-    const uint32_t call = problem_.ops[along.failing[next]].call;
-    uint32_t start = call - std::min(call, back);
-    size_t failing = next;
-    if (attempt == 0 && !detours.empty()) start = std::max(start, detours.back().end);
-    while (!detours.empty() && start < detours.back().end) {  // all in one
-      start = std::min(start, detours.back().start);
-      failing = detours.back().failing;
-      detours.pop_back();
-    }
-    set_level(level);
-    jump(along, start);
-    size_t reached = failing;
-    if (detour(along, next, reached, 64 * (back + 16))) {
-      detours.push_back({start, event_, failing, {}});
-      if (options_.want_order) detours.back().placements = placements();
-      next = reached;
-      attempt = 0;
-    } else {
-      ++attempt;
-    }
-  }
-  return along_result(along, detours);
-}
 
 }  // namespace
 
@@ -756,11 +555,6 @@ SearchResult with_sweep(const Problem& problem, const SearchOptions& options, co
 
 SearchResult search(const Problem& problem, const SearchOptions& options) {
   return with_sweep(problem, options, [](auto&& sweep) { return sweep.run(); });
-}
-
-SearchResult search_along(const Problem& problem, const std::vector<Placement>& guide,
-                          const SearchOptions& options) {
-  return with_sweep(problem, options, [&](auto&& sweep) { return sweep.run_along(guide); });
 }
 
 }  // namespace assay::linearizable

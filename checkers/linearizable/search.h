@@ -49,8 +49,8 @@ enum class Outcome : uint8_t { kValid, kInvalid, kUnknown };
 // What decided.
 enum class Stage : uint8_t {
   kUnique,       // values are unique: no search
-  kUniqueOrder,  // … and the failed cas fit one of two orders tried
-  kUniqueRepair,  // … or one that was mended where they did not
+  kUniqueOrder,  // … and the failed cas fit the order tried
+  kUniqueRepair,  // … or one that a search mended where they did not
   kContradiction,  // an operation found a value that it cannot have
   kBeam,
   kLadder,
@@ -89,12 +89,5 @@ struct SearchResult {
 };
 
 SearchResult search(const Problem& problem, const SearchOptions& options = {});
-
-// The search where nearly all of a valid order is known: `guide` places every write and cas so that
-// all is legal but some of the F; the problem has no optional operations, and no two producers of a
-// value that somebody observes. Around each F that the guide does not explain, the search leaves
-// the guide and looks for a way back to it. Valid, or unknown: it proves nothing invalid.
-SearchResult search_along(const Problem& problem, const std::vector<Placement>& guide,
-                          const SearchOptions& options = {});
 
 }  // namespace assay::linearizable

@@ -1,6 +1,8 @@
 #include "checkers/linearizable/unique.h"
 
 #include <algorithm>
+#include <bit>
+#include <numeric>
 #include <utility>
 
 namespace assay::linearizable {
@@ -14,7 +16,8 @@ Tick tick_of(Position position) { return position == kOpen ? kNever32 : position
 
 }  // namespace
 
-Unique::Unique(const Conventions& conventions, size_t operations) : conventions_(conventions) {
+Unique::Unique(const Conventions& conventions, size_t operations)
+    : conventions_(conventions), values_(operations) {
   items_.reserve(operations + 1);
   value_id(conventions.initial);
   items_[kInitial] = {.call = kInitialCall, .ret = kInitialReturn};
@@ -22,7 +25,7 @@ Unique::Unique(const Conventions& conventions, size_t operations) : conventions_
 
 ValueId Unique::value_id(const Scalar& value) {
   const ValueId v = values_.id(value);
-  if (v >= items_.size()) items_.resize(v + 1);
+  if (v >= items_.size()) items_.emplace_back();
   return v;
 }
 
@@ -43,6 +46,7 @@ bool Unique::add(const KeyOp& op) {
   if (op.f == Call::kWrite) return op.type == OpType::kFail || produce(op.value, kNoValue, op);
   if (op.f == Call::kCas && op.type == OpType::kFail) {
     if (!conventions_.failed_cas_observes || !op.mismatch) return true;
+    if (mismatches_.empty()) mismatches_.reserve(items_.capacity());  // no page is used before it is
     mismatches_.push_back({value_id(op.value), tick_of(op.call), tick_of(op.ret)});
     return true;
   }
@@ -58,43 +62,37 @@ bool Unique::add(const KeyOp& op) {
   return true;
 }
 
-// What happened for certain: the acknowledged, and what somebody saw of the rest.
-bool Unique::find_effective() {
+// What happened for certain, the acknowledged and what somebody saw of the rest; and what was made
+// of it.
+bool Unique::link() {
   effective_.assign(items_.size(), 0);
-  std::vector<ValueId> seen;
+  next_.assign(items_.size(), kNoValue);
+  heads_.reserve(items_.size());
+  ValueId rootless = kNoValue, second = kNoValue;  // made of nothing; made of what was used up
   for (ValueId v = 0; v < items_.size(); ++v) {
     const Item& item = items_[v];
     const bool produced = item.call != kNever32;
     const bool read = item.read_return != kNever32;
     if (read && !produced) return fail({{item.read_return, v}});
-    effective_[v] = produced && (read || item.ret != kNever32);
-    if (effective_[v] && item.from != kNoValue) seen.push_back(item.from);
-  }
-  while (!seen.empty()) {
-    const ValueId v = seen.back();
-    seen.pop_back();
-    if (effective_[v]) continue;
-    if (items_[v].call == kNever32) return true;  // link() tells
-    effective_[v] = 1;
-    if (items_[v].from != kNoValue) seen.push_back(items_[v].from);
-  }
-  return true;
-}
-
-bool Unique::link() {
-  next_.assign(items_.size(), kNoValue);
-  ValueId rootless = kNoValue, second = kNoValue;  // made of nothing; made of what was used up
-  for (ValueId v = 0; v < items_.size(); ++v) {
-    const ValueId from = items_[v].from;
-    if (!effective_[v]) continue;
-    if (from == kNoValue) {
-      heads_.push_back(v);
-    } else if (!effective_[from]) {
-      rootless = std::min(rootless, v);
-    } else if (next_[from] != kNoValue) {
-      second = std::min(second, v);
-    } else {
-      next_[from] = v;
+    if (!produced || (!read && item.ret == kNever32)) continue;
+    // And so did what it was made of.
+    for (ValueId u = v; !effective_[u]; u = items_[u].from) {
+      effective_[u] = 1;
+      ++effective_count_;
+      const ValueId from = items_[u].from;
+      if (from == kNoValue) {
+        heads_.push_back(u);
+        break;
+      }
+      if (items_[from].call == kNever32) {
+        rootless = std::min(rootless, u);
+        break;
+      }
+      if (next_[from] != kNoValue) {
+        second = std::min(second, u);
+      } else {
+        next_[from] = u;
+      }
     }
   }
   if (rootless != kNoValue) {
@@ -109,18 +107,15 @@ bool Unique::link() {
 }
 
 bool Unique::check_blocks() {
-  if (zones_.size() < items_.size()) zones_.resize(items_.size());
+  zones_.resize(items_.size());
   if (!mismatches_.empty()) bounds_.resize(items_.size());
   size_t reached = 0;
   for (ValueId head : heads_) {
     if (!check_block(head)) return false;
     for (ValueId v = head; v != kNoValue; v = next_[v]) ++reached;
   }
+  if (reached == effective_count_) return true;
   // What no chain from a write reaches goes round in a circle.
-  for (ValueId v = 0; reached < items_.size() && v < items_.size(); ++v) {
-    if (!effective_[v]) ++reached;
-  }
-  if (reached == items_.size()) return true;
   std::vector<uint8_t> on_chain(items_.size());
   for (ValueId head : heads_) {
     for (ValueId v = head; v != kNoValue; v = next_[v]) on_chain[v] = 1;
@@ -168,57 +163,90 @@ bool Unique::check_block(ValueId head) {
   }
 }
 
+// No two zones begin at the same tick.
 template <typename Fn>
-void Unique::sweep(const Fn& fn) const {
+bool Unique::sweep(const Fn& fn) const {
+  auto begin = [&](ValueId head) {
+    const Tick tick = std::min(zones_[head].first_return, zones_[head].last_call);
+    return tick < kFirstTick ? tick : tick - first_tick_ + kFirstTick;
+  };
   const size_t span = last_tick_ - std::min(first_tick_, last_tick_) + 1 + kFirstTick;
   if (span > 8 * heads_.size() + 64) {
-    std::vector<std::pair<Tick, ValueId>> ends;
-    for (ValueId head : heads_) {
-      ends.emplace_back(zones_[head].first_return, head);
-      ends.emplace_back(zones_[head].last_call, head);
+    std::vector<std::pair<Tick, ValueId>> begins;
+    for (ValueId head : heads_) begins.emplace_back(begin(head), head);
+    std::sort(begins.begin(), begins.end());
+    return std::all_of(begins.begin(), begins.end(),
+                       [&](const auto& zone) { return fn(zone.second); });
+  }
+  // By chunks of time, and inside a chunk by a table: no need to sort.
+  constexpr int kChunkBits = 14;
+  std::vector<uint32_t> until(span / (1 << kChunkBits) + 2);
+  for (ValueId head : heads_) ++until[(begin(head) >> kChunkBits) + 1];
+  std::partial_sum(until.begin(), until.end(), until.begin());
+  std::vector<ValueId> by_chunk(heads_.size());
+  for (ValueId head : heads_) by_chunk[until[begin(head) >> kChunkBits]++] = head;
+  std::vector<ValueId> at(1 << kChunkBits);
+  std::vector<uint64_t> taken(at.size() / 64);
+  uint32_t i = 0;
+  for (size_t chunk = 0; i < by_chunk.size(); ++chunk) {
+    for (; i < until[chunk]; ++i) {
+      const Tick offset = begin(by_chunk[i]) % at.size();
+      at[offset] = by_chunk[i];
+      taken[offset / 64] |= uint64_t{1} << offset % 64;
     }
-    std::sort(ends.begin(), ends.end());
-    for (const auto& [tick, head] : ends) fn(tick, head);
-    return;
+    for (size_t word = 0; word < taken.size(); ++word) {
+      for (; taken[word] != 0; taken[word] &= taken[word] - 1) {
+        if (!fn(at[64 * word + std::countr_zero(taken[word])])) return false;
+      }
+    }
   }
-  // Each end is an event of its own: no need to sort.
-  auto at = [&](Tick tick) { return tick < kFirstTick ? tick : tick - first_tick_ + kFirstTick; };
-  std::vector<ValueId> who(span, kNobody);
-  for (ValueId head : heads_) {
-    who[at(zones_[head].first_return)] = head;
-    who[at(zones_[head].last_call)] = head;
-  }
-  for (Tick i = 0; i < span; ++i) {
-    if (who[i] != kNobody) fn(i < kFirstTick ? i : i - kFirstTick + first_tick_, who[i]);
-  }
+  return true;
 }
 
-bool Unique::check_zones() {
+bool Unique::check_zones(bool want_order) {
   ValueId open = kNobody;
   std::pair<ValueId, ValueId> conflict{kNobody, kNobody};
-  std::vector<ValueId> open_at_call(items_.size(), kNobody);
-  sweep([&](Tick tick, ValueId head) {
-    if (conflict.first != kNobody) return;
+  std::vector<ValueId> held;  // called while a zone was open: after it
+  if (want_order) begin_order();
+  const bool fit = sweep([&](ValueId head) {
     const Zone& zone = zones_[head];
     const bool forward = zone.first_return < zone.last_call;
-    if (tick == zone.last_call) {
-      if (forward) {
-        open = kNobody;
-      } else {
-        open_at_call[head] = open;
-      }
-    } else if (open != kNobody && (forward || open_at_call[head] == open)) {
+    const Tick open_until = open == kNobody ? 0 : zones_[open].last_call;
+    if (std::min(zone.first_return, zone.last_call) < open_until) {
       conflict = {open, head};
-    } else if (forward) {
-      open = head;
+      if (forward || zone.first_return < open_until) return false;
+      if (want_order) held.push_back(head);
+      return true;
     }
+    for (ValueId h : held) append(h);
+    held.clear();
+    if (forward) open = head;
+    if (want_order) append(head);
+    return true;
   });
-  return conflict.first == kNobody || fail_zones(conflict.first, conflict.second);
+  for (ValueId h : held) append(h);
+  return fit || fail_zones(conflict.first, conflict.second);
 }
 
-// Takes out the failed cas that are decided. An interval that is narrowed here makes bounds stale:
-// they are wider than need be, which is safe.
-bool Unique::narrow(bool& changed) {
+// Takes out the failed cas that are decided, until nothing changes. An interval that is narrowed
+// makes bounds stale: they are wider than need be, which is safe.
+bool Unique::narrow() {
+  std::vector<ValueId> changed;
+  for (int round = 0; round < kRounds; ++round) {
+    if (!narrow_once(changed)) return false;
+    if (changed.empty()) return true;
+    std::vector<bool> seen(items_.size());
+    for (ValueId v : changed) {
+      for (; !seen[v] && items_[v].from != kNoValue; v = items_[v].from) seen[v] = true;
+      if (!seen[v] && !check_block(v)) return false;
+      seen[v] = true;
+    }
+    changed.clear();
+  }
+  return true;
+}
+
+bool Unique::narrow_once(std::vector<ValueId>& changed) {
   size_t kept = 0;
   for (size_t i = 0; i < mismatches_.size(); ++i) {
     const Mismatch m = mismatches_[i];
@@ -227,6 +255,7 @@ bool Unique::narrow(bool& changed) {
     if (!bounds || bounds->before > m.call ||
         (next != kNoValue && bounds_[next].late < m.ret)) {
       ++result_.always;
+      if (!bounds) named_unseen_.push_back(m.value);
       continue;
     }
     const bool came_after = bounds->late >= m.call;  // may have
@@ -245,93 +274,67 @@ bool Unique::narrow(bool& changed) {
       mismatches_[kept++] = m;
       continue;
     }
-    changed = true;
+    changed.push_back(m.value);
     ++result_.forced;
   }
   mismatches_.resize(kept);
   return true;
 }
 
-void Unique::order_values() {
-  order_.clear();
-  auto emit = [&](ValueId head) {
-    for (ValueId v = head; v != kNoValue; v = next_[v]) order_.push_back(v);
-  };
-  bool open = false;
-  std::vector<ValueId> held;  // called while a zone was open: after it
-  sweep([&](Tick tick, ValueId head) {
-    const Zone& zone = zones_[head];
-    const bool forward = zone.first_return < zone.last_call;
-    if (forward && tick == zone.first_return) {
-      open = true;
-      emit(head);
-    } else if (forward) {
-      open = false;
-      for (ValueId h : held) emit(h);
-      held.clear();
-    } else if (tick == zone.last_call) {
-      open ? held.push_back(head) : emit(head);
-    }
-  });
-  ranks_.assign(items_.size(), kNobody);
-  for (uint32_t rank = 0; rank < order_.size(); ++rank) ranks_[order_[rank]] = rank;
+void Unique::begin_order() {
+  ranks_.resize(items_.size());
+  order_.reserve(effective_count_);
+  points_.reserve(effective_count_);
 }
 
-// Makes each value current as early or as late as the order allows, and asks the failed cas. An
-// early point is just after its event, a late one just before it.
-bool Unique::certify(bool early) {
-  points_.resize(order_.size());
-  if (early) {
-    Tick last_call = 0;
-    for (size_t k = 0; k < order_.size(); ++k) {
-      const Item& item = items_[order_[k]];
-      points_[k] = last_call = std::max(last_call, item.call);
-      last_call = std::max(last_call, item.read_call);
-    }
-  } else {
-    Tick first_return = kNever32;
-    for (size_t k = order_.size(); k-- > 0;) {
-      const Item& item = items_[order_[k]];
-      first_return = std::min({first_return, item.read_return, item.ret});
-      points_[k] = first_return;
-    }
+// Makes each value of a block current as early as the order allows.
+void Unique::append(ValueId head) {
+  for (ValueId v = head; v != kNoValue; v = next_[v]) {
+    ranks_[v] = static_cast<uint32_t>(order_.size());
+    order_.push_back(v);
+    points_.push_back(now_ = std::max(now_, items_[v].call));
+    now_ = std::max(now_, items_[v].read_call);
   }
-  return std::all_of(mismatches_.begin(), mismatches_.end(), [&](const Mismatch& m) {
-    const uint32_t k = ranks_[m.value];
-    if (points_[k] > m.call || (early && points_[k] == m.call)) return true;
-    return k + 1 < points_.size() &&
-           (early ? points_[k + 1] < m.ret : points_[k + 1] <= m.ret);
-  });
+}
+
+void Unique::insert(const std::vector<Insertion>& insertions) {
+  if (insertions.empty()) return;
+  const std::vector<ValueId> order = std::move(order_);
+  const std::vector<Tick> points = std::move(points_);
+  order_.clear();
+  points_.clear();
+  auto next = insertions.begin();
+  auto put = [&](ValueId v, Tick point) {
+    effective_[v] = 1;
+    ranks_[v] = static_cast<uint32_t>(order_.size());
+    order_.push_back(v);
+    points_.push_back(point);
+  };
+  for (uint32_t rank = 0; rank < order.size(); ++rank) {
+    put(order[rank], points[rank]);
+    for (; next != insertions.end() && next->after == rank; ++next) put(next->value, next->point);
+  }
+}
+
+bool Unique::explains(const Mismatch& m) const {
+  const uint32_t k = ranks_[m.value];
+  if (points_[k] >= m.call) return true;
+  return k + 1 < points_.size() && points_[k + 1] < m.ret;
 }
 
 UniqueResult Unique::judge(bool want_order) {
   using Answer = UniqueResult::Answer;
   result_.answer = Answer::kInvalid;
   result_.mismatches = mismatches_.size();
-  if (!find_effective() || !link()) return std::move(result_);
-  bool changed = true;
-  for (int round = 0; changed; ++round) {
-    if (!check_blocks() || !check_zones()) return std::move(result_);
-    changed = false;
-    if (round < kRounds && !mismatches_.empty() && !narrow(changed)) return std::move(result_);
-  }
+  if (!link() || !check_blocks()) return std::move(result_);
+  if (!mismatches_.empty() && !narrow()) return std::move(result_);
+  if (!check_zones(want_order || !mismatches_.empty())) return std::move(result_);
   result_.left = mismatches_.size();
-  result_.answer = Answer::kValid;
-  if (want_order || !mismatches_.empty()) order_values();
-  if ((want_order || !mismatches_.empty()) && !certify(true) && !certify(false)) {
-    result_.answer = Answer::kOpen;
-    certify(true);  // its points are the guide's
+  for (uint32_t i = 0; i < mismatches_.size(); ++i) {
+    if (!explains(mismatches_[i])) failing_.push_back(i);
   }
+  result_.answer = failing_.empty() ? Answer::kValid : Answer::kOpen;
   return result_;
-}
-
-std::vector<uint8_t> Unique::observed() const {
-  std::vector<uint8_t> observed(items_.size());
-  for (ValueId v = 0; v < items_.size(); ++v) {
-    observed[v] |= items_[v].read_return != kNever32 || next_[v] != kNoValue;
-  }
-  for (const Mismatch& m : mismatches_) observed[m.value] = 1;
-  return observed;
 }
 
 bool Unique::place(const KeyOp& op, uint32_t& rank, bool& first) const {

@@ -11,8 +11,9 @@
 //
 // A failed cas F(x) says that the value was not x at some point of its interval: x came after its
 // call, or went before its return. Often one of the two is certain or impossible, which decides it
-// or narrows the interval of one operation; what is left is tried on two orders. Where both fail,
-// this does not decide (the problem is NP-complete), and the search must.
+// or narrows the interval of one operation; what is left is tried on one order. Where some of
+// it fails there, this does not decide (the problem is NP-complete), and the order must be mended
+// by a search (mending.h).
 #pragma once
 
 #include <cstdint>
@@ -35,7 +36,7 @@ struct UniqueResult {
   // among them whose expected value none of them makes, though somebody does, is taken for a write.
   std::vector<Position> suspects;
   // Failed cas that observed: all of them; those that fit always; those that narrowed an interval
-  // or could not be; those left to the two orders.
+  // or could not be; those left to the order tried.
   uint64_t mismatches = 0, always = 0, forced = 0, left = 0;
 };
 
@@ -54,19 +55,11 @@ class Unique {
   // by invocation. False: it is not in the order (it never happened, or says nothing).
   bool place(const KeyOp& op, uint32_t& rank, bool& first) const;
 
-  // For the search, where the failed cas leave a key open. A value's number, its rank in the order
-  // that was tried, the tick just after which it becomes current there, and that just before which
-  // it must have; whether it need be at all, and whether anybody could tell.
-  ValueId value(const Scalar& scalar) const { return values_.find(scalar); }
-  uint32_t values() const { return static_cast<uint32_t>(items_.size()); }
+  // Of a long key its ticks are too many for the positions of a problem.
   Tick last() const { return last_tick_; }
-  uint32_t rank(ValueId v) const { return ranks_[v]; }
-  Tick point(uint32_t rank) const { return points_[rank]; }
-  Tick latest(ValueId v) const { return bounds_[v].late; }
-  bool is_effective(ValueId v) const { return v < effective_.size() && effective_[v]; }
-  std::vector<uint8_t> observed() const;  // by value
 
  private:
+  friend class Mending;
   static constexpr ValueId kNoValue = Interner::kNone;
 
   struct Item {
@@ -97,16 +90,24 @@ class Unique {
   bool produce(const Scalar& value, ValueId from, const KeyOp& op);
   ValueId value_id(const Scalar& value);
 
-  bool find_effective();
   bool link();
   bool check_blocks();
   bool check_block(ValueId head);
   template <typename Fn>
-  void sweep(const Fn& fn) const;  // over the ends of all zones, in order of time
-  bool check_zones();
-  bool narrow(bool& changed);
-  void order_values();
-  bool certify(bool early);
+  bool sweep(const Fn& fn) const;  // over the blocks as their zones begin, until fn is false
+  bool check_zones(bool want_order);
+  void begin_order();
+  void append(ValueId head);  // to the order
+  bool narrow();
+  bool narrow_once(std::vector<ValueId>& changed);
+  struct Insertion {
+    uint32_t after;  // rank
+    ValueId value;
+    Tick point;
+  };
+  void insert(const std::vector<Insertion>& insertions);  // into the order, in its order
+  bool explains(const Mismatch& m) const;
+  bool is_effective(ValueId v) const { return v < effective_.size() && effective_[v]; }
 
   // Records why it is invalid, and is false.
   struct Clue {
@@ -128,13 +129,17 @@ class Unique {
   Tick last_tick_ = kFirstTick;
 
   std::vector<uint8_t> effective_;  // by value
-  std::vector<ValueId> next_;       // by value: what an effective cas made of it
-  std::vector<ValueId> heads_;      // the first values of blocks
-  std::vector<Zone> zones_;         // by value, of the heads
-  std::vector<Bounds> bounds_;      // by value; only where there are mismatches
-  std::vector<ValueId> order_;      // the effective values in a legal order …
-  std::vector<uint32_t> ranks_;     // … by value, where in it …
-  std::vector<Tick> points_;        // … and when each becomes current
+  size_t effective_count_ = 0;
+  std::vector<ValueId> next_;      // by value: what an effective cas made of it
+  std::vector<ValueId> heads_;     // the first values of blocks
+  std::vector<Zone> zones_;        // by value, of the heads
+  std::vector<Bounds> bounds_;     // by value; only where there are mismatches
+  std::vector<ValueId> order_;     // the effective values in a legal order …
+  std::vector<uint32_t> ranks_;    // … by value, where in it …
+  std::vector<Tick> points_;       // … and the tick just after which each becomes current
+  std::vector<ValueId> named_unseen_;  // not effective, named by failed cas
+  Tick now_ = 0;                   // … the earliest point of the next one
+  std::vector<uint32_t> failing_;  // the failed cas that it does not explain
   UniqueResult result_;
 };
 

@@ -11,14 +11,15 @@ WORDS = sys.argv[3:]
 ENGINE = os.path.join(ROOT, "checkers/linearizable")
 FLAGS = ["-std=c++20", "-O1", "-w", "-DNDEBUG", "-DASSAY_SOURCE_DIR=\"" + ROOT + "\""]
 PARTS = ["linearizable/" + name for name in (
-    "search", "unique", "problem", "judge", "order", "key_history", "general_search",
-    "general_problem", "general_order", "search_test", "unique_test", "general_search_test")]
+    "search", "unique", "mending", "problem", "judge", "order", "key_history", "general_search",
+    "general_problem", "general_order", "search_test", "unique_test", "mending_test",
+    "general_search_test")]
 PARTS += ["model"] + ["models/" + name for name in (
     "kv", "multi_register", "mutex", "register", "registry", "set")]
 PARTS += ["history/" + name for name in (
     "history", "op", "symbol", "value", "time", "vocabulary", "json_text")]
 # The tests of a file, and how many histories they draw for one of HISTORIES.
-REGISTERS = ("Search.*:Unique.*:Pitfalls*", 1)
+REGISTERS = ("Search.*:Unique.*:Mending.*:Pitfalls*", 1)
 MODELS = ("GeneralSearch.AgreesWithTryingEveryOrder", 0.1)
 GENERAL = ("general_search.cc", "general_problem.cc")
 
