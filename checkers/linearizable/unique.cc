@@ -46,7 +46,8 @@ bool Unique::add(const KeyOp& op) {
   if (op.f == Call::kWrite) return op.type == OpType::kFail || produce(op.value, kNoValue, op);
   if (op.f == Call::kCas && op.type == OpType::kFail) {
     if (!conventions_.failed_cas_observes || !op.mismatch) return true;
-    if (mismatches_.empty()) mismatches_.reserve(items_.capacity());  // no page is used before it is
+    // As many as may come: no page is used before it must be.
+    if (mismatches_.empty()) mismatches_.reserve(items_.capacity());
     mismatches_.push_back({value_id(op.value), tick_of(op.call), tick_of(op.ret)});
     return true;
   }
@@ -205,27 +206,22 @@ bool Unique::sweep(const Fn& fn) const {
 
 bool Unique::check_zones(bool want_order) {
   ValueId open = kNobody;
-  std::pair<ValueId, ValueId> conflict{kNobody, kNobody};
-  std::vector<ValueId> held;  // called while a zone was open: after it
+  ValueId other = kNobody;  // that conflicts with it
   if (want_order) begin_order();
   const bool fit = sweep([&](ValueId head) {
     const Zone& zone = zones_[head];
     const bool forward = zone.first_return < zone.last_call;
     const Tick open_until = open == kNobody ? 0 : zones_[open].last_call;
+    other = head;
     if (std::min(zone.first_return, zone.last_call) < open_until) {
-      conflict = {open, head};
       if (forward || zone.first_return < open_until) return false;
-      if (want_order) held.push_back(head);
-      return true;
+    } else if (forward) {
+      open = head;
     }
-    for (ValueId h : held) append(h);
-    held.clear();
-    if (forward) open = head;
     if (want_order) append(head);
     return true;
   });
-  for (ValueId h : held) append(h);
-  return fit || fail_zones(conflict.first, conflict.second);
+  return fit || fail_zones(open, other);
 }
 
 // Takes out the failed cas that are decided, until nothing changes. An interval that is narrowed
