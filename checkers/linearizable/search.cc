@@ -39,7 +39,6 @@ class Sweep : public LayeredSweep<Sweep<kWords>, Problem, SearchOptions, kWords>
     }
   }
 
-
  private:
   using Base = LayeredSweep<Sweep<kWords>, Problem, SearchOptions, kWords>;
   friend Base;
