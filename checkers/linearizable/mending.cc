@@ -18,8 +18,7 @@ class Mending {
   }
 
   SearchResult run() {
-    // The one that was mended may be searched again beside the next, but stays
-    // explained.
+    // The one that was mended may be searched again beside the next, but stays explained.
     uint32_t turn = 0;
     for (const uint32_t i : unique_.failing_) {
       if (++turn % kPollEvery == 0 && options_.exhausted && options_.exhausted()) return found_;
@@ -38,15 +37,14 @@ class Mending {
   static constexpr uint32_t kUnseenMax = 8, kUnseenLooked = 64;  // for a window
   static constexpr uint32_t kNowhere = UINT32_MAX;
 
-  // Of the ranks from `first` until before `last`, which become current from
-  // just after `begin` until just after `end`.
+  // Of the ranks from `first` until before `last`, which become current from just after `begin`
+  // until just after `end`.
   struct Window {
     uint32_t first;
     uint32_t last;
     Tick begin;
     Tick end;
-    // Positions of events: of two at a tick, what is just before it comes
-    // first.
+    // Positions of events: of two at a tick, what is just before it comes first.
     Position after(Tick tick) const { return tick <= begin ? 1 : 2 * (tick - begin) + 1; }
     Position before(Tick tick) const { return 2 * (std::min(tick, end + 1) - begin); }
   };
@@ -57,8 +55,8 @@ class Mending {
     uint32_t unseen = kNowhere;  // … or none of those
   };
 
-  // What may have happened though nobody saw it: it can come between two
-  // values, and is put into the order at the end.
+  // What may have happened though nobody saw it: it can come between two values, and is put into
+  // the order at the end.
   struct Unseen {
     Tick call;
     ValueId value;
@@ -124,8 +122,8 @@ class Mending {
   }
   static constexpr uint64_t kWorkPerRoom = 4096;
 
-  // The window as a problem of its own. Values: 0 is the one before it, then
-  // those inside in order, then one for all those that nobody can tell apart.
+  // The window as a problem of its own. Values: 0 is the one before it, then those inside in order,
+  // then one for all those that nobody can tell apart.
   Problem prepare(const Window& window) {
     const uint32_t size = window.last - window.first;
     Problem problem;
@@ -161,9 +159,8 @@ class Mending {
     return static_cast<uint32_t>(parts_.size()) - 1;
   }
 
-  // Its producer, whose interval says that it became current before the first
-  // return of a read; and one read, as short as may be, which says that it
-  // still was at the last call of one.
+  // Its producer, whose interval says that it became current before the first return of a read; and
+  // one read, as short as may be, which says that it still was at the last call of one.
   void add_value(const Window& window, uint32_t rank, Problem& problem) {
     const ValueId value = unique_.order_[rank];
     const Unique::Item& item = unique_.items_[value];
@@ -186,9 +183,8 @@ class Mending {
             {call, std::max(call + 1, window.before(late))});
   }
 
-  // Those that its order could break: of the value before it, and of those
-  // inside. Not those that were called before it, while another value was
-  // current, or return behind it, when one is again.
+  // Those that its order could break: of the value before it, and of those inside. Not those that
+  // were called before it, while another value was current, or return behind it, when one is again.
   void add_mismatches(const Window& window, Problem& problem) {
     const auto& all = unique_.mismatches_;
     const Tick begin = unique_.points_[window.first - 1];
