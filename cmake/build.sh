@@ -15,6 +15,10 @@ if command -v flock >/dev/null 2>&1 && ! flock -n 9; then
   echo "assay: another build of $build is under way; waiting for it" >&2
   flock 9
 fi
+# A folder that was copied or moved builds what it was configured for.
+if [ -f "$build/CMakeCache.txt" ] && ! grep -qxF "CMAKE_HOME_DIRECTORY:INTERNAL=$root" "$build/CMakeCache.txt"; then
+  rm -rf "$build/CMakeCache.txt" "$build/CMakeFiles" "$build/build.ninja"
+fi
 if [ ! -f "$build/build.ninja" ] || [ "$root/packages.txt" -nt "$build/build.ninja" ]; then
   echo "assay: building (some minutes, the first time)" >&2
   (cd "$root" && cmake --preset release) >"$log" 2>&1 || { tail -n 20 "$log" >&2; fail "configuration failed (see $log)"; }

@@ -23,7 +23,7 @@ class WhoseWord {
  public:
   WhoseWord(const History& history, const KeyHistory& key, Position last,
             const ShrinkLimits& limits)
-      : history_(history), part_(cut_at(key, last + 1)), limits_(limits) {
+      : history_(history), part_(with_failures(key, last + 1)), limits_(limits) {
     for (uint32_t i = 0; i < part_.ops.size(); ++i) {
       const KeyOp& op = part_.ops[i];
       if (op.type == OpType::kFail && op.f != Call::kRead) failures_.push_back(i);
@@ -51,7 +51,9 @@ class WhoseWord {
     size_t tried = 0;
     for (auto i = failures_.rbegin(); i != failures_.rend() && tried < kTriedAlone; ++i, ++tried) {
       if (without({*i}) != Outcome::kValid) continue;
-      return rests_on_failure(history_[part_.ops[*i].id]);
+      const Operation operation = history_[part_.ops[*i].id];
+      return compared_nothing(*i) == Outcome::kValid ? rests_on_comparison(operation)
+                                                     : rests_on_failure(operation);
     }
     return "rests on definite failures, though on none of those near the witness alone";
   }
@@ -62,12 +64,29 @@ class WhoseWord {
   static constexpr size_t kTriedAlone = 30;
   static constexpr uint64_t kWorkForOne = 2'000'000;
 
+  // Whatever failed has failed, though its answer may have come later.
+  static KeyHistory with_failures(const KeyHistory& key, Position end) {
+    KeyHistory part = cut_at(key, end);
+    for (size_t i = 0; i < part.ops.size(); ++i) {
+      if (key.ops[i].type == OpType::kFail) part.ops[i].type = OpType::kFail;
+    }
+    return part;
+  }
   Outcome without(const std::vector<uint32_t>& failures) const {
     KeyHistory weaker = part_;
     for (uint32_t i : failures) {
       weaker.ops[i].type = OpType::kInfo;
       weaker.ops[i].mismatch = false;
     }
+    return judged(weaker);
+  }
+  Outcome compared_nothing(uint32_t failure) const {
+    if (!part_.ops[failure].mismatch) return Outcome::kUnknown;
+    KeyHistory weaker = part_;
+    weaker.ops[failure].mismatch = false;
+    return judged(weaker);
+  }
+  Outcome judged(const KeyHistory& weaker) const {
     const Problem problem = prepare(weaker);
     if (problem.events.empty()) return Outcome::kValid;
     return impossible_until(problem, static_cast<uint32_t>(problem.events.size()) - 1, limits_);

@@ -46,6 +46,9 @@ class Actor {
       case Call::kRead:
         return process() + " read " + value() + at_node("from");
       case Call::kWrite:
+        if (op.type == OpType::kFail) {
+          return process() + "'s write of " + value() + at_node("through") + " failed";
+        }
         return process() + " wrote " + value() + at_node("through");
       case Call::kCas:
         if (op.type == OpType::kFail) {
@@ -293,7 +296,9 @@ class Teller {
     }
     if (makers(subject_->op.value, newer.op.call, subject_->op.ret) == 0) {
       remarks_.push_back("nothing that makes it " + subject_->value() +
-                         " was under way between the two");
+                         ", and did not fail, was under way from index " +
+                         std::to_string(newer.operation.invoke_index()) + " to " +
+                         std::to_string(subject_->operation.return_index()));
     }
     add_maker(subject_->op.value, newer.op.call);
     if (newer.op.f == Call::kRead) add_maker(newer.op.value, newer.op.ret);
@@ -523,6 +528,12 @@ std::string exact_point(Nanos t) {
   std::string digits = std::to_string(ms % 1'000);
   digits.insert(0, 3 - digits.size(), '0');
   return std::to_string(ms / 1'000) + "." + digits + " s";
+}
+
+std::string rests_on_comparison(const Operation& operation) {
+  return "rests on operation " + std::to_string(operation.invoke_index()) +
+         " having found another value: a CAS that failed without comparing says so by its "
+         "\"error\", or --failed-cas ignore by the history";
 }
 
 std::string rests_on_failure(const Operation& operation) {

@@ -36,5 +36,7 @@ std::string exact_point(Nanos t);  // "13.902 s"
 
 // "rests on operation 12 being a definite failure (error: timeout): …"
 std::string rests_on_failure(const Operation& operation);
+// The same of a failed cas, where it would do that it had compared nothing.
+std::string rests_on_comparison(const Operation& operation);
 
 }  // namespace assay::linearizable

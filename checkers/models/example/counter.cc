@@ -1,6 +1,6 @@
 // A model of one's own, against the installed package: a counter. Judges a history in JSON Lines:
 //
-//   cmake -B build -DCMAKE_PREFIX_PATH=/where/assay/is/installed && cmake --build build
+//   cmake -G Ninja -B build -DCMAKE_PREFIX_PATH=/where/assay/is/installed && cmake --build build
 //   build/counter history.jsonl
 #include <cstdio>
 
