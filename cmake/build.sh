@@ -10,7 +10,7 @@ log=$build/build.log
 
 fail() { echo "assay: $1" >&2; exit 255; }
 
-mkdir -p "$build" && exec 9>"$build/.lock" || fail "cannot write to $build"
+mkdir -p "$build" 2>/dev/null && command exec 9>"$build/.lock" || fail "cannot write to $build"
 if command -v flock >/dev/null 2>&1 && ! flock -n 9; then
   echo "assay: another build of $build is under way; waiting for it" >&2
   flock 9
@@ -24,7 +24,7 @@ if [ ! -f "$build/build.ninja" ] || [ "$root/packages.txt" -nt "$build/build.nin
   (cd "$root" && cmake --preset release) >"$log" 2>&1 || { tail -n 20 "$log" >&2; fail "configuration failed (see $log)"; }
 fi
 rm -f "$build/.built"
-(cd "$root" && cmake --build "$build" --target "$@" 2>&1 && touch "$build/.built") | tee "$log" | {
+(cd "$root" && cmake --build "$build" --target "$@" 2>&1 9>&- && touch "$build/.built") | tee "$log" | {
   told=0
   while IFS= read -r line; do
     case $line in '['[0-9]*/[0-9]*']'*) ;; *) continue ;; esac

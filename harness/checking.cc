@@ -161,6 +161,7 @@ Result<Checked> check_file(const std::string& path, const Conventions& conventio
   }
   checked.history = std::move(*history);
   checked.read_time = since(start);
+  if (limits.has_read) limits.has_read();
 
   const auto read = Clock::now();
   budget.exhausted = exhausted_from(read, limits);

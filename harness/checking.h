@@ -2,6 +2,7 @@
 #pragma once
 
 #include <atomic>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -31,6 +32,7 @@ struct CheckLimits {
   uint64_t memory_bytes = 0;  // 0: 80 % of RAM
   int jobs = 0;               // 0: as many as CPUs
   const std::atomic<bool>* interrupted = nullptr;
+  std::function<void()> has_read;  // called between reading and checking
 };
 
 struct Checked {

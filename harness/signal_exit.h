@@ -1,11 +1,12 @@
-// SIGINT and SIGTERM end the process at once with exit code 130, while it lives, and take a file
-// that is half written with them: for work that leaves nothing to conclude. One at a time in a
+// SIGINT and SIGTERM end the process at once with exit code 130, while it lives, and take files
+// that are half written with them: for work that leaves nothing to conclude. One at a time in a
 // process.
 #pragma once
 
 #include <signal.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <cstring>
 #include <string>
 
@@ -14,7 +15,7 @@ namespace assay {
 class SignalExit {
  public:
   SignalExit() {
-    half_written_[0] = 0;
+    count_ = 0;
     struct sigaction action {};
     action.sa_handler = leave;
     ::sigaction(SIGINT, &action, &before_[0]);
@@ -27,21 +28,24 @@ class SignalExit {
   SignalExit(const SignalExit&) = delete;
   SignalExit& operator=(const SignalExit&) = delete;
 
-  // Called once, with a path that is not too long to be opened.
+  // Called up to kMost times, with paths that are not too long to be opened.
   void removes(const std::string& path) {
-    if (path.size() < sizeof half_written_)
-      std::memcpy(half_written_, path.c_str(), path.size() + 1);
+    if (count_ == kMost || path.size() >= sizeof half_written_[0]) return;
+    std::memcpy(half_written_[count_], path.c_str(), path.size() + 1);
+    ++count_;
   }
 
  private:
   static void leave(int) {
-    if (half_written_[0] != 0) ::unlink(half_written_);
+    for (int i = 0; i < count_; ++i) ::unlink(half_written_[i]);
     constexpr char kSaid[] = "assay: interrupted\n";
     [[maybe_unused]] const ssize_t written = ::write(STDERR_FILENO, kSaid, sizeof kSaid - 1);
     ::_exit(130);
   }
 
-  static inline char half_written_[4096];
+  static constexpr int kMost = 2;
+  static inline char half_written_[kMost][4096];
+  static inline std::atomic<int> count_ = 0;
   struct sigaction before_[2]{};
 };
 

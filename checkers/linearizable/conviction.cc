@@ -180,24 +180,31 @@ Case case_of_values(const History& history, const KeyGroup& group, const std::se
   return part;
 }
 
-bool impossible(Case& part) {
+bool impossible(Case& part, const ShrinkLimits& limits) {
   SearchOptions options;
   options.work_max = 10'000'000;
+  options.exhausted = limits.exhausted;
   const SearchResult found = search(part.problem, options);
   part.event = found.event;
   return found.outcome == Outcome::kInvalid;
 }
 
 Case case_of(const History& history, const KeyGroup& group, const KeyFinding& result,
-             const std::set<Scalar>& values) {
+             const std::set<Scalar>& values, const ShrinkLimits& limits) {
   if (!values.empty()) {
     Case part = case_of_values(history, group, values, Failures::kTelling);
-    if (impossible(part)) return part;
+    if (impossible(part, limits)) return part;
   }
   Case all{.key = key_history(history, group), .judged = {}, .problem = {}};
   all.judged = all.key;
   all.problem = prepare(all.key);
-  all.event = result.found.stage == Stage::kUnique ? search(all.problem).event : result.found.event;
+  all.event = result.found.event;
+  if (result.found.stage == Stage::kUnique) {  // it counts no events of the problem
+    SearchOptions options;
+    options.work_max = limits.work_max;
+    options.exhausted = limits.exhausted;
+    all.event = search(all.problem, options).event;  // a lower bound where that ended it
+  }
   return all;
 }
 
@@ -205,7 +212,7 @@ std::string whose_word(const History& history, const KeyGroup& group,
                        const std::set<Scalar>& values, Position last, const ShrinkLimits& limits) {
   if (!values.empty()) {
     Case part = case_of_values(history, group, values, Failures::kAll);
-    if (impossible(part)) return WhoseWord(history, part.judged, last, limits).sentence();
+    if (impossible(part, limits)) return WhoseWord(history, part.judged, last, limits).sentence();
   }
   return WhoseWord(history, key_history(history, group), last, limits).sentence();
 }
@@ -248,7 +255,7 @@ Told tell_invalid(const History& history, const KeyGroup& group, const KeyFindin
                   const Surroundings& surroundings, const ShrinkLimits& limits) {
   if (result.reads.first) return tell_unwritten(history, group, result.reads, surroundings);
   const std::set<Scalar> values = values_of_suspects(history, group, result.suspects);
-  const Case found = case_of(history, group, result, values);
+  const Case found = case_of(history, group, result, values, limits);
   const KeyHistory& key = found.key;
   const Problem& problem = found.problem;
   const Core core = shrink(problem, found.event, limits);

@@ -38,7 +38,8 @@ class OrderFinder {
   }
 
  private:
-  const ModelOp& op_of(uint32_t op) const { return problem_.classes[problem_.ops[op].cls].op; }
+  const GeneralClass& class_of(uint32_t op) const { return problem_.classes[problem_.ops[op].cls]; }
+  const ModelOp& op_of(uint32_t op) const { return class_of(op).op; }
   uint32_t stretch_at(uint32_t event) const {
     const auto after =
         std::upper_bound(placements_.begin(), placements_.end(), event,
@@ -52,7 +53,7 @@ class OrderFinder {
     for (uint32_t k = stretch_at(problem_.ops[op].call); k <= last; ++k) {
       if (states_->step(at_[k], op_of(op)) == at_[k]) return inside_[k].push_back(op);
       if (k < placements_.size() && !problem_.ops[op].observes &&
-          problem_.model->hides(op_of(placements_[k].op), op_of(op))) {
+          hides(*problem_.model, class_of(placements_[k].op), class_of(op))) {
         return hidden_[k].push_back(op);
       }
     }

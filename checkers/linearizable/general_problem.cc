@@ -143,7 +143,7 @@ class Builder {
   // What hides others hides its like; the search asks of pairs that are under way at once.
   void find_hiding() {
     for (GeneralClass& cls : problem_.classes) {
-      cls.may_hide = !cls.observes && problem_.model->hides(cls.op, cls.op);
+      cls.may_hide = !cls.observes && hides(*problem_.model, cls, cls);
     }
   }
 
@@ -197,6 +197,11 @@ std::string part_name(const ModelPart& part) {
     text += (text.empty() ? "" : "+") + std::string(part.names[i].text());
   }
   return text + (part.names.size() > kShown ? "+..." : "");
+}
+
+bool hides(const assay::Model& model, const GeneralClass& later, const GeneralClass& earlier) {
+  if (later.resets && !earlier.observes && model.resets_overwrite()) return true;
+  return model.hides(later.op, earlier.op);
 }
 
 GeneralProblem prepare(const History& history, const assay::Model& model, const PartGroup& group,

@@ -38,6 +38,9 @@ struct GeneralClass {
   bool may_hide = false;             // worth asking whether it hides others
 };
 
+// From every state, `earlier` fits and leaves no trace where `later` comes just after it.
+bool hides(const assay::Model& model, const GeneralClass& later, const GeneralClass& earlier);
+
 struct GeneralProblem {
   const assay::Model* model = nullptr;
   ModelPart part;

@@ -119,7 +119,7 @@ class GeneralSweep
   void free_hidden(uint64_t* c, const GeneralClass& by) {
     if (!by.may_hide || !options_.general.free_changes) return;
     for_each_due(freeable_.data(), c, [&](uint32_t slot) {
-      if (problem_.model->hides(by.op, class_at(slot).op)) set(freed(c), slot);
+      if (hides(*problem_.model, by, class_at(slot))) set(freed(c), slot);
     });
   }
   // What a state, as it has just become, is good for.
@@ -224,11 +224,11 @@ class GeneralSweep
     for_each_unplaced(freeable_.data(), c, [&](uint32_t slot) {
       const bool last = slot == returning_slot_;
       if (!last && options_.general.symmetry && has_better_equal(c, slot)) return;
+      if (s == kUnseen && !class_at(slot).resets) return;
       const StateId next = step(s, problem_.ops[slots_[slot]].cls);
       if (next == kNoState) return;
       if (next == s && !last && options_.general.free_changes && !overwrites(c, class_at(slot)))
         return;
-      if (s == kUnseen && !class_at(slot).resets) return;
       if (narrow_ && !last && !class_at(slot).resets && is_of_no_use(next, c)) {
         truncated_ = true;
         return;
@@ -344,6 +344,7 @@ class GeneralSweep
     }
   }
   // Forgets the states that no configuration is in. Those of another search are not ours to forget.
+  size_t collect_least() const { return std::min<size_t>(kCollectAt, options_.memory_bytes_max / 4); }
   void collect() {
     if (options_.states) return;
     std::vector<StateId> kept;
@@ -362,7 +363,7 @@ class GeneralSweep
     initial_ = renamed(initial_);
     states_->keep(kept);
     cache_.clear();
-    collect_at_ = std::max(kCollectAt, 2 * states_->bytes());
+    collect_at_ = std::max(collect_least(), std::min(2 * states_->bytes(), options_.memory_bytes_max / 2));
   }
   template <typename Fn>
   void for_each_record(const Fn& fn) {
@@ -380,7 +381,7 @@ class GeneralSweep
   StateId initial_;
   const bool overwrites_;
   std::vector<uint64_t> resets_;
-  size_t collect_at_ = kCollectAt;
+  size_t collect_at_ = collect_least();
 };
 
 }  // namespace

@@ -261,5 +261,90 @@ TEST(GeneralSearch, DecidesManyPutsAndAppendsOnOneKeyInSmallLayers) {
   }
 }
 
+// Says no more of itself than that its resets overwrite.
+class Texts : public ModelOf<std::string> {
+ public:
+  std::string_view name() const override { return "texts"; }
+  std::vector<ModelCall> calls() const override {
+    return {{"put", "a text", CallEffect::kResets},
+            {"append", "a text"},
+            {"get", "answers the text", CallEffect::kObserves}};
+  }
+  bool resets_overwrite() const override { return true; }
+  std::string initial(const ModelPart&) const override { return ""; }
+  std::optional<std::string> step(const std::string& text, const ModelOp& op) const override {
+    if (op.f.text() == "put") return std::string(op.argument.as_text());
+    if (op.f == f::append) return text + std::string(op.argument.as_text());
+    return op.result.as_text() == text ? std::optional(text) : std::nullopt;
+  }
+  bool lost(const std::string& text, const ModelOp& get) const override {
+    return !get.result.as_text().starts_with(text);
+  }
+};
+
+TEST(GeneralSearch, ResetsThatOverwriteHideWhatIsUnderWay) {
+  HistoryBuilder builder;
+  auto add = [&](int process, const char* f, const char* value, bool ok) {
+    Op op;
+    op.process = Process{process};
+    op.f = Symbol(f);
+    if (value) op.value = Value(value);
+    EXPECT_TRUE(builder.add(ok ? complete(op, OpType::kOk) : op));
+  };
+  add(0, "append", "x", false);
+  add(1, "put", "r", false);
+  add(1, "put", "r", true);
+  add(0, "append", "x", true);
+  add(2, "get", nullptr, false);
+  add(2, "get", "r", true);
+  const History history = builder.build();
+  const Texts model;
+  const PartGroup group = group_by_part(history, model).at(0);
+  for (const uint32_t beam : {0u, 1u, 3u}) {
+    GeneralSearchOptions options;
+    options.beam = beam;
+    options.want_order = true;
+    EXPECT_EQ(judge_part(history, model, group, options, nullptr), Outcome::kValid) << beam;
+  }
+}
+
+// One unknown addition makes ever more states where they are not counted.
+class Sums : public ModelOf<int64_t> {
+ public:
+  std::string_view name() const override { return "sums"; }
+  std::vector<ModelCall> calls() const override {
+    return {{"add", "a number"}, {"read", "answers the sum", CallEffect::kObserves}};
+  }
+  int64_t initial(const ModelPart&) const override { return 0; }
+  std::optional<int64_t> step(const int64_t& sum, const ModelOp& op) const override {
+    if (op.f == f::add) return sum + op.argument.as_int();
+    return op.result == Value(sum) ? std::optional(sum) : std::nullopt;
+  }
+};
+
+TEST(GeneralSearch, AnOverApproximationWithoutEndLeavesTheRestToTheFullSearch) {
+  HistoryBuilder builder;
+  auto add = [&](int process, const char* f, Value value, OpType type) {
+    Op op;
+    op.process = Process{process};
+    op.f = Symbol(f);
+    op.value = value;
+    EXPECT_TRUE(builder.add(type == OpType::kInvoke ? op : complete(op, type)));
+  };
+  add(0, "add", Value(1), OpType::kInvoke);
+  add(0, "add", Value(1), OpType::kInfo);
+  add(1, "read", Value(), OpType::kInvoke);
+  add(1, "read", Value(-1), OpType::kOk);
+  const History history = builder.build();
+  const Sums model;
+  const PartGroup group = group_by_part(history, model).at(0);
+  GeneralSearchOptions options;
+  options.rungs = 0;
+  options.memory_bytes_max = 4 << 20;
+  const SearchResult found = general_search(prepare(history, model, group), options);
+  EXPECT_EQ(found.outcome, Outcome::kInvalid);
+  EXPECT_EQ(found.stage, Stage::kFull);
+}
+
 }  // namespace
 }  // namespace assay::linearizable

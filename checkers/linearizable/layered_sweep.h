@@ -61,6 +61,7 @@ class LayeredSweep {
     uint32_t lane_words = 0;
     std::vector<uint64_t> layer;
   };
+  static constexpr uint64_t kOverApproximationLeast = 30'000'000;  // work
   static constexpr int kFullLevel = static_cast<int>(std::size(kLadder)) + 1;
 
   LayeredSweep(const ProblemType& problem, const OptionsType& options)
@@ -416,8 +417,11 @@ class LayeredSweep {
   }
   void watch_memory() {
     const size_t sets = next_->bytes() + frontier_.bytes() + layer_->bytes();
-    if (sets + self().more_bytes() > options_.memory_bytes_max)
+    const size_t traces = trace_.capacity() * sizeof(TraceNode);
+    if (sets + traces + self().more_bytes() > options_.memory_bytes_max ||
+        trace_.size() > UINT32_MAX / 2) {
       out_of_budget_ = out_of_memory_ = true;
+    }
   }
   bool over_budget() {
     counters_.work += 2 + layer_->count;
@@ -441,6 +445,10 @@ class LayeredSweep {
 
   void save() {
     tidy_lanes();
+    if (level_ >= kFullLevel && saved_at_ != kNoEntry) {  // nobody comes back
+      saved_at_ = event_;
+      return;
+    }
     Checkpoint now{event_, truncated_, trace_.size(), slots_, lanes_, lane_words_, layer_->records()};
     saved_at_ = event_;
     if (!truncated_ && !unlimited_) exact_ = now;
@@ -506,20 +514,23 @@ class LayeredSweep {
   }
   SearchResult run_full() {
     set_level(kFullLevel);
+    checkpoints_.clear();
     const bool optional = std::any_of(problem_.ops.begin(), problem_.ops.end(),
                                       [](const auto& op) { return op.optional; });
     if (options_.beam != 0 && optional && options_.over_approximation) {
       restart(true);
-      if (options_.work_max != UINT64_MAX) {
-        work_max_ = counters_.work + (options_.work_max - counters_.work) / 2;
-      }
+      // At most half of what is left, and as much as all before: it may go on without end where
+      // there are always more states.
+      work_max_ = counters_.work + std::min((options_.work_max - counters_.work) / 2,
+                                            counters_.work + kOverApproximationLeast);
       if (sweep() == Step::kDied && !truncated_) {
         return result(Outcome::kInvalid, Stage::kOverApproximation, event_);
       }
       furthest_ = std::max(furthest_, event_);
       if (exhausted_) return unknown();
-      out_of_budget_ = false;
+      out_of_budget_ = out_of_memory_ = false;
       work_max_ = options_.work_max;
+      for (ConfigSet* set : {layer_, next_, &frontier_}) *set = ConfigSet();
     }
     restart(false);
     const Step step = sweep();

@@ -138,7 +138,10 @@ struct ConfigSet {
     }
     truncate(to);
   }
-  size_t bytes() const { return size_t{room} * (stride * sizeof(uint64_t) + 5); }
+  size_t bytes() const {
+    return data.capacity() * sizeof(uint64_t) + redundant.capacity() +
+           (next.capacity() + heads.capacity() + stamps.capacity()) * sizeof(uint32_t);
+  }
 };
 
 // How a configuration of a valid problem came about.

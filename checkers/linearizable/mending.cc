@@ -135,7 +135,7 @@ class Mending {
     add_unseen(window, problem);
     // What was made of the last one outside needs it.
     if (window.last < unique_.order_.size() && item(window.last).from != Unique::kNoValue)
-      observe(problem, Kind::kRead, size, window.end, {window.after(window.end + 1), kOpen});
+      observe(problem, Kind::kRead, size, window.end, {window.after(window.end + 1), window.after(window.end + 2)});
     for (ProblemOp& op : problem.ops) {
       if (op.produces() && (op.optional || !observed_[op.to])) op.to = size + 1;
     }

@@ -103,6 +103,27 @@ TEST(Models, WhatIsHiddenLeavesNoTrace) {
   EXPECT_GT(hidden, 1000u);
 }
 
+TEST(Models, ResetsThatOverwriteLeadToOneStateFromEveryOther) {
+  size_t overwritten = 0;
+  for_each_model([&](const Model& model, const RandomCalls& calls, Rng& rng) {
+    if (!model.resets_overwrite()) return;
+    const auto states = model.states();
+    StateId state = states->initial(calls.part);
+    for (int i = 0; i < 100; ++i) {
+      const ModelOp& op = calls.draw(rng);
+      if (calls.observes(op)) continue;
+      const StateId next = states->step(state, op);
+      ASSERT_NE(next, kNoState);
+      if (model.effect(op) == CallEffect::kResets) {
+        ++overwritten;
+        ASSERT_EQ(next, states->step(states->initial(calls.part), op));
+      }
+      state = next;
+    }
+  });
+  EXPECT_GT(overwritten, 1000u);
+}
+
 TEST(Models, WhatIsLostStaysLostUntilAResetThatShows) {
   size_t lost = 0;
   for_each_model([&](const Model& model, const RandomCalls& calls, Rng& rng) {

@@ -1,4 +1,5 @@
 #include <memory>
+#include <optional>
 
 #include "checkers/history/history_io.h"
 #include "checkers/history/output_file.h"
@@ -6,6 +7,7 @@
 #include "harness/cli/verbs.h"
 #include "harness/console.h"
 #include "harness/render.h"
+#include "harness/signal_exit.h"
 #include "harness/signal_flag.h"
 #include "results/files.h"
 #include "results/proof_file.h"
@@ -124,8 +126,13 @@ int check_verb(const CheckArgs& args) {
   if (auto apart = no_output_is_input(file, {args.out.value_or(""), args.proof.value_or("")});
       !apart)
     return fail(apart.error());
+  std::optional<SignalExit> while_reading(std::in_place);
   auto outputs = open_outputs(args);
   if (!outputs) return fail(outputs.error());
+  for (const auto* output : {&outputs->page, &outputs->proof}) {
+    if (*output && !(*output)->part().empty()) while_reading->removes((*output)->part());
+  }
+  limits->has_read = [&] { while_reading.reset(); };
   auto checked = check_file(file, *conventions, *limits);
   if (!checked) return fail(checked.error());
 

@@ -273,22 +273,36 @@ TEST_F(BadInput, AnOutputThatCannotBeFinishedHidesNoFailure) {
   EXPECT_EQ(valid.err, "assay: cannot write /dev/full: No space left on device\n");
 }
 
-TEST_F(BadInput, AConversionThatIsInterruptedLeavesNothingBehind) {
+bool is_waiting(pid_t pid) {
+  std::ifstream file("/proc/" + std::to_string(pid) + "/stat");
+  std::string number, name, state;
+  return static_cast<bool>(file >> number >> name >> state) && state == "S";
+}
+
+TEST_F(BadInput, WhoeverIsInterruptedWhileReadingLeavesNothingBehind) {
+  const std::vector<std::string> lines[] = {{"convert", "-", "-o", "out.jsonl"},
+                                            {"check", "-", "--html", "-o", "out", "--proof", "p"}};
   for (const int number : {SIGINT, SIGTERM}) {
-    int pipe[2];
-    ASSERT_EQ(::pipe2(pipe, O_CLOEXEC), 0);
-    Launch launch = assay({"convert", "-", "-o", "out.jsonl"});
-    launch.folder = scratch_.path();
-    launch.before_exec = [&] { ::dup2(pipe[0], STDIN_FILENO); };
-    Program program(launch);  // reads, and the pipe has nothing
-    const std::string part = scratch_.path() + "/out.jsonl.part";
-    EXPECT_TRUE(eventually([&] { return fs::exists(part); }, std::chrono::seconds(20)));
-    program.signal(number);
-    const Ended ended = program.wait();
-    EXPECT_EQ(ended.code, 130);
-    EXPECT_EQ(ended.err, "assay: interrupted\n");
-    EXPECT_FALSE(fs::exists(part));
-    ::close(pipe[0]), ::close(pipe[1]);
+    for (const auto& line : lines) {
+      SCOPED_TRACE(line[0]);
+      int pipe[2];
+      ASSERT_EQ(::pipe2(pipe, O_CLOEXEC), 0);
+      Launch launch = assay(line);
+      launch.folder = scratch_.path();
+      launch.before_exec = [&] { ::dup2(pipe[0], STDIN_FILENO); };
+      Program program(launch);  // reads, and the pipe has nothing
+      const std::string last = scratch_.path() + (line[0] == "check" ? "/p.part" : "/out.jsonl.part");
+      EXPECT_TRUE(eventually([&] { return fs::exists(last); }, std::chrono::seconds(20)));
+      // It knows what to remove once it waits for its input.
+      EXPECT_TRUE(eventually([&] { return is_waiting(program.pid()); }, std::chrono::seconds(20)));
+      program.signal(number);
+      const Ended ended = program.wait();
+      EXPECT_EQ(ended.code, 130);
+      EXPECT_EQ(ended.err, "assay: interrupted\n");
+      for (const auto& entry : fs::directory_iterator(scratch_.path()))
+        EXPECT_NE(entry.path().extension(), ".part") << entry.path();
+      ::close(pipe[0]), ::close(pipe[1]);
+    }
   }
 }
 
