@@ -369,6 +369,39 @@ TEST(Linearizable, AVerdictSaysIfItRestsOnADefiniteFailure) {
                                       "each of 1 failed operation"))));
 }
 
+std::string rests_on(const char* history) {
+  const Verdict verdict = judge(history);
+  EXPECT_EQ(verdict.safety, Safety::kInvalid);
+  for (const auto& [name, text] : verdict.children.at(0).facts) {
+    if (name == fact::kRestsOn) return text;
+  }
+  return "";
+}
+
+TEST(Linearizable, AFailureThatIsAnsweredAfterTheWitnessIsOneToo) {
+  EXPECT_THAT(rests_on(R"(
+    0 invoke write k 9
+    0 fail write k 9 error=refused
+    1 invoke write k 7
+    2 invoke read k
+    2 ok read k 7
+    1 fail write k 7 error=timeout
+  )"),
+              HasSubstr("rests on operation 2 being a definite failure (error: timeout)"));
+}
+
+TEST(Linearizable, AFailedCasThatWouldFitHadItComparedNothingIsToldSo) {
+  EXPECT_THAT(rests_on(R"(
+    0 invoke write k 1
+    0 ok write k 1
+    1 invoke cas k [1,2]
+    1 fail cas k [1,2]
+    0 invoke read k
+    0 ok read k 1
+  )"),
+              HasSubstr("rests on operation 2 having found another value"));
+}
+
 TEST(Linearizable, WhatRestsOnNoFailureIsToldFirst) {
   const Verdict verdict = judge(R"(
     0 invoke write a 1
