@@ -9,6 +9,11 @@ out, and the script says so. HISTORY: JSON Lines, plain or gzip. Exit code 0: ve
 import gzip, json, sys
 
 
+CALLS = {"register": {"read", "write", "delete"}, "cas-register": {"read", "write", "cas", "delete"},
+         "kv": {"get", "put", "append", "delete"}, "set": {"add", "remove", "read"}, "mutex": {"acquire", "release"},
+         "multi-register": {"read", "write"}}
+
+
 def plain(value):  # 1 and 1.0 are one number
     if isinstance(value, float) and value.is_integer():
         return int(value)
@@ -76,6 +81,7 @@ def steps(op, rules):  # what it did, as (f, key, value) each; nothing: it says 
 
 def apply(state, model, op, step):
     f, key, value = step
+    need(f in CALLS[model], f"the model {model} does not have {f}")
     if model == "mutex":
         need((f == "acquire") != state[key], "the lock was not so")
         state[key] = f == "acquire"
@@ -93,7 +99,6 @@ def apply(state, model, op, step):
         old = json.loads(state[key])
         state[key] = text(("" if old is None else old if isinstance(old, str) else state[key]) + value)
     else:
-        need(f in ("write", "put", "delete"), f"unknown operation {f}")
         state[key] = text(None if f == "delete" else value)
 
 
@@ -146,6 +151,6 @@ if __name__ == "__main__":
         sys.exit(__doc__)
     try:
         main(*sys.argv[1:])
-    except (OSError, UnicodeDecodeError, RecursionError, KeyError, TypeError, ValueError) as problem:
+    except (OSError, EOFError, UnicodeDecodeError, RecursionError, AttributeError, KeyError, TypeError, ValueError) as problem:
         print(f"cannot be read: {type(problem).__name__}: {problem}", file=sys.stderr)
         sys.exit(2)

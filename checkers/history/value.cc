@@ -179,6 +179,24 @@ bool operator==(const Value& a, const Value& b) {
   return a.data_ == b.data_;
 }
 
+Value Value::normalized() const {
+  if (is_double()) {
+    const auto whole = whole_number(as_double());
+    return whole ? Value(*whole) : *this;
+  }
+  if (is_array()) {
+    Array items;
+    for (const Value& item : as_array()) items.push_back(item.normalized());
+    return array(std::move(items));
+  }
+  if (!is_object()) return *this;
+  Object members;
+  for (const auto& [name, value] : as_object()) members.emplace_back(name, value.normalized());
+  std::sort(members.begin(), members.end(),
+            [](const auto& a, const auto& b) { return a.first.text() < b.first.text(); });
+  return object(std::move(members));
+}
+
 uint64_t Value::hash() const {
   const uint64_t kind = data_.index() + 1;
   switch (kind - 1) {

@@ -67,6 +67,9 @@ class Value {
   std::string to_json() const;  // compact, one line; parsing it gives an equal Value
   void append_json(std::string& out) const;
 
+  // As an equal Value whose JSON is that of all that are equal to it: whole numbers without a point,
+  // members in order of their names.
+  Value normalized() const;
   // Doubles are compared as numbers: 0.0 equals -0.0.
   friend bool operator==(const Value& a, const Value& b);
   uint64_t hash() const;      // equal Values have equal hashes; the same in no two processes

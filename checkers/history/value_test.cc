@@ -137,6 +137,19 @@ TEST(Value, JsonReadsBackAsAnEqualValue) {
   EXPECT_EQ(back->to_json(), json);
 }
 
+TEST(Value, WhatIsEqualIsTheSameTextWhenNormalized) {
+  const std::pair<const char*, const char*> equal[] = {
+      {R"({"b":1,"a":[2.0]})", R"({"a":[2],"b":1.0})"}, {"[1.0,[-0.0]]", "[1,[0]]"}, {"1e2", "100"}};
+  for (const auto& [one, other] : equal) {
+    const Value a = *parse_value(one), b = *parse_value(other);
+    EXPECT_EQ(a, b);
+    EXPECT_EQ(a.normalized().to_json(), b.normalized().to_json());
+    EXPECT_EQ(a.normalized(), a);
+  }
+  EXPECT_NE(parse_value("[1]")->normalized().to_json(), parse_value("[\"1\"]")->normalized().to_json());
+  EXPECT_EQ(Value(1.5).normalized().to_json(), "1.5");
+}
+
 TEST(Value, MembersAreReadByName) {
   const Value value = object({{"a", 1}, {"b", "x"}, {"c", true}});
   EXPECT_EQ(value["a"], Value(1));

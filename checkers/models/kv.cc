@@ -8,7 +8,7 @@ namespace {
 using KvState = std::string;
 
 KvState kv_state(const Value& value) {
-  return value.is_string() ? "t" + std::string(value.as_text()) : "j" + value.to_json();
+  return value.is_string() ? "t" + std::string(value.as_text()) : "j" + value.normalized().to_json();
 }
 constexpr std::string_view kKvNull = "jnull";
 // What an append extends: nothing of null, the digits of a number.

@@ -22,7 +22,7 @@ auto* register_in(State& state, Symbol name) {
 
 Symbol register_name(const Value& step) {
   const Value& name = step.as_array()[1];
-  return name.is_string() ? name.as_symbol() : Symbol(name.to_json());
+  return name.is_string() ? name.as_symbol() : Symbol(name.normalized().to_json());
 }
 // Jepsen has r and w.
 bool is_step_of(const Value& step, std::string_view what) {

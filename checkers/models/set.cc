@@ -9,7 +9,7 @@ namespace {
 // Elements as symbols of their JSON, in ascending order: any order that is the same in all states.
 using SetState = std::vector<Symbol>;
 
-Value element(const Value& value) { return Value(Symbol(value.to_json())); }
+Value element(const Value& value) { return Value(Symbol(value.normalized().to_json())); }
 
 // The elements of an array as symbols, in order.
 Value elements(const Value& value) {

@@ -102,6 +102,21 @@ Result<void> write_proof(OutputFile& file, const Checked& checked, Console& cons
   return write_whole(file, proof_to_jsonl(checked.proof, checked.history));
 }
 
+// As the run's own verdict, unless the check was of a part of it or otherwise than recorded, or says
+// less than the one that is there.
+Result<void> keep_verdict(const RunFolder& folder, const CheckArgs& args, const Checked& checked,
+                          bool interrupted) {
+  const bool is_less = interrupted || checked.verdict.word() == Word::kUnknown;
+  const bool is_kept = folder.read_verdict().ok() && is_less;
+  if (!args.is_partial() && !is_kept) return folder.write_verdict(checked.verdict, checked.history);
+  if (args.voice.verbosity >= 0) {
+    std::fprintf(stderr, "assay: %s stays as it is: this was %s\n",
+                 folder.file("verdict.json").c_str(),
+                 is_kept ? "not decided" : "a check of a part of the run, or with options of its own");
+  }
+  return {};
+}
+
 }  // namespace
 
 int check_verb(const CheckArgs& args) {
@@ -123,9 +138,14 @@ int check_verb(const CheckArgs& args) {
   if (!folder) return fail(folder.error());
 
   if (*folder) file = (*folder)->history_path();
-  if (auto apart = no_output_is_input(file, {args.out.value_or(""), args.proof.value_or("")});
-      !apart)
-    return fail(apart.error());
+  std::vector<std::string> inputs{file};
+  if (*folder) {
+    for (const char* name : {"verdict.json", "spec.json"}) inputs.push_back((*folder)->file(name));
+  }
+  for (const std::string& input : inputs) {
+    auto apart = no_output_is_input(input, {args.out.value_or(""), args.proof.value_or("")});
+    if (!apart) return fail(apart.error());
+  }
   std::optional<SignalExit> while_reading(std::in_place);
   auto outputs = open_outputs(args);
   if (!outputs) return fail(outputs.error());
@@ -145,8 +165,8 @@ int check_verb(const CheckArgs& args) {
     }
     info.folder = (*folder)->path();
     info.rerun = "assay rerun " + info.folder;
-    if (auto written = (*folder)->write_verdict(checked->verdict, checked->history); !written)
-      std::fprintf(stderr, "assay: warning: %s\n", written.error().message.c_str());
+    if (auto kept = keep_verdict(**folder, args, *checked, *signalled.flag()); !kept)
+      std::fprintf(stderr, "assay: warning: %s\n", kept.error().message.c_str());
     collect_logs(**folder, checked->history, checked->verdict, info);
   }
   info.assay_version = ASSAY_VERSION;

@@ -72,8 +72,9 @@ Result<std::optional<std::string>> history_file(const std::string& path) {
   return std::optional<std::string>(**found);
 }
 
-Result<void> no_output_is_input(const std::string& in, const std::vector<std::string>& outs) {
+Result<void> no_output_is_input(const std::string& named, const std::vector<std::string>& outs) {
   std::error_code ignored;
+  const std::string in = named == "-" ? "/dev/stdin" : named;
   for (size_t i = 0; i < outs.size(); ++i) {
     if (outs[i].empty() || outs[i] == "-") continue;
     if (std::filesystem::is_regular_file(in, ignored) &&

@@ -67,6 +67,11 @@ struct CheckArgs {
   std::optional<std::string> out;    // "-": standard output
   std::optional<std::string> proof;  // where to
   Voice voice;
+
+  // Not of the whole history as it says itself that it is to be judged.
+  bool is_partial() const {
+    return key || !checkers.empty() || model || initial || failed_cas || null_read;
+  }
 };
 int check_verb(const CheckArgs& args);
 

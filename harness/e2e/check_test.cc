@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <filesystem>
 #include <fstream>
 
 #include "harness/e2e/program.h"
@@ -93,6 +94,39 @@ TEST_F(Check, AProofOfOneKeySaysWhatItLeavesOut) {
   std::ofstream(in("proof.jsonl"))
       << proof.replace(proof.find(named), named.size(), R"("only_key":"k")");
   EXPECT_EQ(verify().code, 1);
+}
+
+TEST_F(Check, EqualElementsOfASetAreOne) {
+  std::ofstream(in("set.jsonl")) << R"({"process":0,"type":"invoke","f":"add","value":{"b":[1.0],"a":2}}
+{"process":0,"type":"ok","f":"add","value":{"b":[1.0],"a":2}}
+{"process":0,"type":"invoke","f":"read"}
+{"process":0,"type":"ok","f":"read","value":[{"a":2,"b":[1]}]}
+)";
+  EXPECT_EQ(check({in("set.jsonl"), "--model", "set"}).code, 0);
+}
+
+TEST_F(Check, ACheckOfAPartOfARunLeavesItsVerdict) {
+  std::filesystem::create_directory(in("run"));
+  std::ofstream(in("run/spec.json")) << R"({"format":"assay-spec","version":1})";
+  std::ofstream(in("run/history.jsonl")) << kValid << kStale
+                                         << R"({"process":0,"type":"invoke","f":"read","key":"other"}
+{"process":0,"type":"ok","f":"read","key":"other"}
+)";
+  const Ended whole = check({in("run")});
+  EXPECT_EQ(whole.code, 1) << whole.err;
+  const std::string verdict = text_of_file(in("run/verdict.json"));
+  EXPECT_THAT(verdict, HasSubstr("invalid"));
+  const std::vector<std::string> parts[] = {{"--checker", "linearizable", "--key", "other"},
+                                            {"--checker", "stats"},
+                                            {"--budget", "1ns"},
+                                            {"--initial", "1"}};
+  for (std::vector<std::string> part : parts) {
+    SCOPED_TRACE(part[0]);
+    part.insert(part.begin(), in("run"));
+    EXPECT_THAT(check(part).err, HasSubstr("verdict.json stays as it is"));
+    EXPECT_EQ(text_of_file(in("run/verdict.json")), verdict);
+  }
+  EXPECT_EQ(check({in("run"), "--proof", in("run/verdict.json")}).code, 254);
 }
 
 TEST_F(Check, StandardOutputIsForOneThing) {
