@@ -15,8 +15,9 @@ if command -v flock >/dev/null 2>&1 && ! flock -n 9; then
   echo "assay: another build of $build is under way; waiting for it" >&2
   flock 9
 fi
-# A folder that was copied or moved builds what it was configured for.
-if [ -f "$build/CMakeCache.txt" ] && ! grep -qxF "CMAKE_HOME_DIRECTORY:INTERNAL=$root" "$build/CMakeCache.txt"; then
+# A folder that was copied or moved builds what it was configured for, elsewhere.
+home=$(sed -n 's/^CMAKE_HOME_DIRECTORY:INTERNAL=//p' "$build/CMakeCache.txt" 2>/dev/null)
+if [ -n "$home" ] && ! [ "$home" -ef "$root" ]; then
   rm -rf "$build/CMakeCache.txt" "$build/CMakeFiles" "$build/build.ninja"
 fi
 if [ ! -f "$build/build.ninja" ] || [ "$root/packages.txt" -nt "$build/build.ninja" ]; then
