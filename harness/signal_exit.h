@@ -3,30 +3,19 @@
 // process.
 #pragma once
 
-#include <signal.h>
 #include <unistd.h>
 
 #include <atomic>
 #include <cstring>
 #include <string>
 
+#include "harness/signal_handlers.h"
+
 namespace assay {
 
 class SignalExit {
  public:
-  SignalExit() {
-    count_ = 0;
-    struct sigaction action {};
-    action.sa_handler = leave;
-    ::sigaction(SIGINT, &action, &before_[0]);
-    ::sigaction(SIGTERM, &action, &before_[1]);
-  }
-  ~SignalExit() {
-    ::sigaction(SIGINT, &before_[0], nullptr);
-    ::sigaction(SIGTERM, &before_[1], nullptr);
-  }
-  SignalExit(const SignalExit&) = delete;
-  SignalExit& operator=(const SignalExit&) = delete;
+  SignalExit() : handlers_(empty_handed()) {}
 
   // Called up to kMost times, with paths that are not too long to be opened.
   void removes(const std::string& path) {
@@ -43,10 +32,16 @@ class SignalExit {
     ::_exit(130);
   }
 
+  // Before the handler is there: what an earlier one would have removed is not removed.
+  static SignalHandlers::Handler empty_handed() {
+    count_ = 0;
+    return leave;
+  }
+
   static constexpr int kMost = 2;
   static inline char half_written_[kMost][4096];
   static inline std::atomic<int> count_ = 0;
-  struct sigaction before_[2]{};
+  SignalHandlers handlers_;
 };
 
 }  // namespace assay

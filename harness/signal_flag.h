@@ -2,33 +2,28 @@
 // a time in a process; the handlers that were there before come back with its end.
 #pragma once
 
-#include <signal.h>
-
 #include <atomic>
+
+#include "harness/signal_handlers.h"
 
 namespace assay {
 
 class SignalFlag {
  public:
-  SignalFlag() {
-    raised_ = false;
-    struct sigaction action {};
-    action.sa_handler = [](int) { raised_ = true; };
-    ::sigaction(SIGINT, &action, &before_[0]);
-    ::sigaction(SIGTERM, &action, &before_[1]);
-  }
-  ~SignalFlag() {
-    ::sigaction(SIGINT, &before_[0], nullptr);
-    ::sigaction(SIGTERM, &before_[1], nullptr);
-  }
-  SignalFlag(const SignalFlag&) = delete;
-  SignalFlag& operator=(const SignalFlag&) = delete;
+  SignalFlag() : handlers_(lowered()) {}
 
   const std::atomic<bool>* flag() const { return &raised_; }
 
  private:
+  static void raise(int) { raised_ = true; }
+  // Before the handler is there: no signal is forgotten.
+  static SignalHandlers::Handler lowered() {
+    raised_ = false;
+    return raise;
+  }
+
   static inline std::atomic<bool> raised_ = false;
-  struct sigaction before_[2]{};
+  SignalHandlers handlers_;
 };
 
 }  // namespace assay
