@@ -40,6 +40,7 @@ Result<TargetInfo::Settings> settings_of(const TestSpec& spec, const TargetInfo&
     settings.emplace_back(option.name, option.fallback);
   const std::string prefix = info.name + ".";
   for (const auto& [path, value] : spec.set) {
+    if (path.starts_with(spec.workload + ".")) continue;  // workload_settings_of
     const bool ours = path.starts_with(prefix);
     const auto found = std::find_if(settings.begin(), settings.end(), [&](const auto& setting) {
       return ours && setting.first == path.substr(prefix.size());
@@ -50,6 +51,26 @@ Result<TargetInfo::Settings> settings_of(const TestSpec& spec, const TargetInfo&
                      }));
     }
     found->second = value;
+  }
+  return settings;
+}
+
+// What `--set workload.option=value` says.
+Result<std::map<std::string, std::string>> workload_settings_of(const TestSpec& spec,
+                                                                const Workload& workload) {
+  std::map<std::string, std::string> settings;
+  const std::string prefix = spec.workload + ".";
+  const auto known = workload.options();
+  for (const auto& [path, value] : spec.set) {
+    if (!path.starts_with(prefix)) continue;
+    const std::string name = path.substr(prefix.size());
+    if (std::none_of(known.begin(), known.end(), [&](const auto& o) { return o.name == name; }))
+      return unknown("setting", path,
+                     known.empty() ? "those of the target: the workload has none"
+                                   : names_of(known, [&](const WorkloadOption& o) {
+                                       return prefix + o.name;
+                                     }));
+    settings[name] = value;
   }
   return settings;
 }
@@ -152,6 +173,9 @@ Result<void> plan_workload(Plan& plan) {
                        "\" plays none: expected --workload script");
   }
   options.script = spec.script;
+  auto settings = workload_settings_of(spec, *plan.workload);
+  if (!settings) return settings.error();
+  options.settings = std::move(*settings);
   auto load = plan.workload->start(options);
   if (!load) return load.error();
   plan.load = std::move(*load);

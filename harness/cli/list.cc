@@ -43,6 +43,9 @@ Table workloads() {
   Table table{{"workload", "what", "operations"}};
   for (const Workload* w : all_workloads()) {
     table.push_back({std::string(w->name()), std::string(w->summary()), joined_symbols(w->ops())});
+    for (const WorkloadOption& option : w->options())
+      table.push_back({"  " + std::string(w->name()) + "." + option.name, option.summary,
+                       "default " + option.fallback});
   }
   return table;
 }
