@@ -51,7 +51,7 @@ class RaftTarget : public Target {
   Claims claims() const override {
     return {.election_timeout_min = milliseconds(settings_.election_ms_min)};
   }
-  std::vector<Symbol> ops() const override { return {f::read, f::write, f::cas, f::delete_}; }
+  std::vector<Symbol> ops() const override { return kv_client_ops(); }
   bool has_daemons() const override { return true; }
   std::vector<std::string> binaries(const Layout& layout) const override {
     return {program(layout)};

@@ -54,7 +54,7 @@ class EtcdTarget : public Target {
     const int64_t ticks = settings_.election_ms / settings_.heartbeat_ms;
     return {.election_timeout_min = milliseconds(ticks * settings_.heartbeat_ms)};
   }
-  std::vector<Symbol> ops() const override { return {f::read, f::write, f::cas, f::delete_}; }
+  std::vector<Symbol> ops() const override { return kv_client_ops(); }
   bool has_daemons() const override { return true; }
   TargetSettings drawn() const override { return drawn_; }
   std::vector<std::string> binaries(const Layout&) const override {

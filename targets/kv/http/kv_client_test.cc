@@ -31,6 +31,18 @@ Op cas(Value old_value, Value new_value, Token expected = {}) {
 }
 Op del(Token expected = {}) { return op_of(f::delete_, {}, expected); }
 
+Op list(const char* prefix) {
+  Op op = op_of(Symbol("list"), {});
+  op.key = Symbol(prefix);
+  return op;
+}
+Op txn(const char* writes, const char* guards = "null") {
+  Op op = op_of(f::txn, *parse_value(writes));
+  op.key = Symbol();
+  op.extra = Value::object({{Symbol("guards"), *parse_value(guards)}});
+  return op;
+}
+
 // --- What became of an operation -----------------------------------------------------------------
 
 struct Outcome {
@@ -52,7 +64,7 @@ void expect_outcome(const Op& op, const HttpReply& reply, OpType type, const std
 }
 
 TEST(KvOutcome, OfTheTransport) {
-  for (const Op& op : {read(), write(1), cas(1, 2), del()}) {
+  for (const Op& op : {read(), write(1), cas(1, 2), del(), list(""), txn("[]")}) {
     expect_outcome(op, {Fate::kNotSent, 0, "", "connection refused"}, OpType::kFail, "refused");
     expect_outcome(op, {Fate::kLost, 0, "", "connection reset"}, OpType::kInfo, "reset");
   }
@@ -103,18 +115,19 @@ TEST(KvOutcome, OfAnswersThatAreNoAnswer) {
   }
   for (const char* body : {"", "{", "[]", "{}", R"({"header":{}})",
                            R"({"header":{"revision":"x"}})", R"({"header":{"revision":"0"}})"}) {
-    for (const Op& op : {read(), write(1), cas(1, 2), del()}) {
+    for (const Op& op : {read(), write(1), cas(1, 2), del(), list(""), txn("[]")}) {
       expect_outcome(op, {Fate::kAnswered, 200, body, ""}, OpType::kInfo, "malformed");
     }
   }
   const std::string header = R"({"header":{"revision":"5"})";
   for (const char* rest : {R"(,"kvs":[{"key":"YQ=="}]})", R"(,"kvs":[1]})",
                            R"(,"kvs":[{"mod_revision":"5","value":"!"}]})"}) {
-    expect_outcome(read(), {Fate::kAnswered, 200, header + rest, ""}, OpType::kInfo, "malformed");
+    for (const Op& op : {read(), list("")})
+      expect_outcome(op, {Fate::kAnswered, 200, header + rest, ""}, OpType::kInfo, "malformed");
   }
   for (const char* rest : {"}", R"(,"responses":[]})", R"(,"responses":[{}]})"}) {
-    expect_outcome(cas(1, 2), {Fate::kAnswered, 200, header + rest, ""}, OpType::kInfo,
-                   "malformed");
+    for (const Op& op : {cas(1, 2), txn("[]", R"([["a",1]])"), txn("[]")})
+      expect_outcome(op, {Fate::kAnswered, 200, header + rest, ""}, OpType::kInfo, "malformed");
   }
 }
 
@@ -125,7 +138,7 @@ class KvOps : public testing::Test {
   Op run(const Op& op, KvClientOptions options = {}) {
     const KvCall call = kv_call_of(op, options);
     HttpResponse http = store_.answer({"POST", call.target, call.body});
-    return kv_completion_of(op, {Fate::kAnswered, http.status, std::move(http.body), ""});
+    return kv_completion_of(op, {Fate::kAnswered, http.status, std::move(http.body), ""}, options);
   }
   void expect_state(const Value& value, int64_t revision) {
     const Op done = run(read());
@@ -252,16 +265,100 @@ TEST_F(KvOps, WhatIsNoJsonReadsAsText) {
   expect_state("bar!", 2);
 }
 
+TEST_F(KvOps, AListIsTheLiveKeysOfAPrefixAtOneRevision) {
+  for (const char* key : {"s/b", "s/a", "s/c", "s", "t", "s0"}) {
+    Op op = write(key);
+    op.key = Symbol(key);
+    run(op);
+  }
+  Op gone = del();
+  gone.key = Symbol("s/b");
+  run(gone);
+  const Op done = run(list("s/"));
+  EXPECT_EQ(done.type, OpType::kOk);
+  EXPECT_EQ(done.value.to_json(), R"([["s/a","s/a",3],["s/c","s/c",4]])");
+  EXPECT_EQ(done.at, Token(8));
+  EXPECT_TRUE(done.revision.none());
+  EXPECT_EQ(run(list("")).value.as_array().size(), 5u);
+  EXPECT_EQ(run(list("u")).value, Value::array({}));
+}
+
+TEST_F(KvOps, AListUnderAPrefixSeesNothingElseAndNamesKeysAsTheyAreWritten) {
+  const KvClientOptions ours{.key_prefix = "p\xff"};
+  run(write("ours"), ours);
+  run(write("theirs"));
+  EXPECT_EQ(run(list(""), ours).value.to_json(), R"([["k1","ours",2]])");
+  EXPECT_EQ(run(list("k"), ours).value.to_json(), R"([["k1","ours",2]])");
+}
+
+TEST_F(KvOps, AllWritesOfATxnHappenAtOneRevision) {
+  run(write(0));
+  const Op done = run(txn(R"([["w","a",1],["w","b","x"],["w","k1",null]])"));
+  EXPECT_EQ(done.type, OpType::kOk);
+  EXPECT_EQ(done.revision, Token(3));
+  EXPECT_EQ(done.at, Token(3));
+  EXPECT_EQ(run(list("")).value.to_json(), R"([["a",1,3],["b","x",3]])");
+}
+
+TEST_F(KvOps, ATxnWithoutWritesIsOkAtTheRevisionThatItSaw) {
+  run(write(0));
+  EXPECT_EQ(run(txn("[]", R"([["k1",2]])")).revision, Token(2));
+}
+
+TEST_F(KvOps, ATxnHappensWhereAllGuardsHold) {
+  run(txn(R"([["w","a",1],["w","b",1]])"));
+  EXPECT_EQ(run(txn(R"([["w","a",2]])", R"([["a",2],["b",2],["c",0]])")).revision, Token(3));
+  EXPECT_EQ(run(list("a")).value.to_json(), R"([["a",2,3]])");
+}
+
+TEST_F(KvOps, ATxnOneOfWhoseGuardsDoesNotHoldChangesNothing) {
+  run(txn(R"([["w","a",1],["w","b",1]])"));
+  const Op done = run(txn(R"([["w","a",2],["w","c",2]])", R"([["a",2],["b",9],["c",1]])"));
+  EXPECT_EQ(done.type, OpType::kFail);
+  EXPECT_EQ(done.error->cls.text(), "conflict");
+  EXPECT_EQ(done.error->current, Token(2));
+  EXPECT_EQ(done.error->extra["key"], Value("b"));
+  EXPECT_EQ(done.at, Token(2));
+  EXPECT_EQ(run(list("")).value.to_json(), R"([["a",1,2],["b",1,2]])");
+  const Op absent = run(txn(R"([["w","a",2]])", R"([["c",1]])"));
+  EXPECT_EQ(absent.error->current, Token(0));
+}
+
+TEST_F(KvOps, ATxnThatWritesOneKeyTwiceNeverHappened) {
+  const Op done = run(txn(R"([["w","a",1],["w","a",2]])"));
+  EXPECT_EQ(done.type, OpType::kFail);
+  EXPECT_EQ(done.error->cls.text(), "invalid");
+}
+
+TEST(KvCall, ATxnThatIsNoneIsNeverSent) {
+  const std::pair<const char*, const char*> cases[] = {
+      {"null", "null"},           {"7", "null"},
+      {R"([["w","a"]])", "null"}, {R"([["r","a",null]])", "null"},
+      {R"([["w",7,1]])", "null"}, {"[]", R"([["a"]])"},
+      {"[]", R"([["a","t1"]])"},  {"[]", "7"},
+  };
+  for (const auto& [writes, guards] : cases) {
+    const auto refusal = kv_refusal_of(txn(writes, guards));
+    ASSERT_TRUE(refusal) << writes << " " << guards;
+    EXPECT_EQ(refusal->type, OpType::kFail);
+    EXPECT_EQ(refusal->error->cls.text(), "invalid");
+  }
+  EXPECT_FALSE(kv_refusal_of(txn(R"([["w","a",null]])", R"([["a",0]])")));
+}
+
 TEST(KvCall, SerializableReadsAreAskedForOnlyOnDemand) {
   EXPECT_EQ(kv_call_of(read(), {}).body, R"({"key":"azE="})");
   EXPECT_EQ(kv_call_of(read(), {.serializable_reads = true}).body,
             R"({"key":"azE=","serializable":true})");
+  EXPECT_EQ(kv_call_of(list("k1"), {}).body, R"({"key":"azE=","range_end":"azI="})");
+  EXPECT_EQ(kv_call_of(list("k1"), {.serializable_reads = true}).body,
+            R"({"key":"azE=","range_end":"azI=","serializable":true})");
 }
 
 TEST(KvCall, EveryKeyOfACallLiesUnderThePrefix) {
   const KvClientOptions options{.key_prefix = "p/"};
   for (const Op& op : {read(), write(1), write(1, Token(5)), cas(1, 2), cas(1, 2, Token(5)), del(),
-                       del(Token(5))}) {
+                       del(Token(5)), list("k1"), txn(R"([["w","k1",1]])", R"([["k1",5]])")}) {
     const std::string body = kv_call_of(op, options).body;
     EXPECT_NE(body.find(R"("key":"cC9rMQ==")"), std::string::npos) << body;  // p/k1
     EXPECT_EQ(body.find(R"("key":"azE=")"), std::string::npos) << body;
