@@ -110,7 +110,7 @@ class Contender final : public Actor {
     }
     if (options_.effects == Effects::kFenced) {
       op.f = f::txn;
-      op.key = lock_;
+      op.key = Symbol();
       op.value = Value::array({Value::array({Value("w"), Value(object_), op.value})});
       put_extra(op, "guards",
                 Value::array({Value::pair(Value(lock_), held_.to_value())}));

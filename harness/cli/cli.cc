@@ -145,6 +145,7 @@ class Cli {
         "more.");
     define_run();
     define_try();
+    define_experiment();
     define_rerun();
     define_check();
     define_convert();
@@ -263,6 +264,31 @@ class Cli {
     return try_verb(std::move(try_));
   }
 
+  void define_experiment() {
+    CLI::App* sub = define("experiment", "play experiments of the catalogue, each with what is expected of it",
+                           [this] { return experiment(); });
+    sub->add_option("NAME", experiment_.names, "see `assay list experiments`");
+    sub->add_flag("--all", experiment_.all, "every one that can be run");
+    sub->add_option("--seed", seed_, "of every run (default: drawn, printed first)");
+    sub->add_option("--jobs", experiment_.jobs, "runs at once (default 1)")->check(CLI::Range(1, 64));
+    sub->add_option("--out", experiment_.out, "where the results go (default results/experiments)")
+        ->type_name("DIR");
+    sub->add_option("--bin-dir", experiment_.bin_dir,
+                    "where assay-agent and the targets' programs are (default: beside this program)")
+        ->type_name("DIR");
+    add_voice(*sub, voice_, quiet_, verbose_, no_color_);
+  }
+
+  int experiment() {
+    if (!seed_.empty()) {
+      TestSpec spec;
+      if (auto set = set_option(spec, "seed", seed_); !set) return fail(set.error());
+      experiment_.seed = spec.seed;
+    }
+    experiment_.voice = voice_;
+    return experiment_verb(experiment_);
+  }
+
   void define_rerun() {
     CLI::App* sub = define("rerun", "the run again, from its folder", [this] {
       rerun_.voice = voice_;
@@ -349,9 +375,10 @@ class Cli {
 
   void define_list() {
     CLI::App* sub = define("list", "what there is", [this] { return list_verb(list_); });
-    sub->add_option("WHAT", list_.what, "targets, workloads, nemeses, checkers, models or runs")
+    sub->add_option("WHAT", list_.what, "targets, workloads, nemeses, checkers, models, experiments, clauses or runs")
         ->required()
-        ->check(CLI::IsMember({"targets", "workloads", "nemeses", "checkers", "models", "runs"}));
+        ->check(CLI::IsMember({"targets", "workloads", "nemeses", "checkers", "models", "experiments",
+                               "clauses", "runs"}));
     auto* json = sub->add_flag("--json", list_.json, "as JSON");
     sub->add_flag("--markdown", list_.markdown, "as a table in Markdown")->excludes(json);
     sub->add_option("--out", list_.runs, "of runs: where they are (default results/runs)")
@@ -403,6 +430,7 @@ class Cli {
   int try_nodes_ = 3;
   std::string try_target_, try_net_, try_timeout_;
   std::vector<std::string> try_settings_;
+  ExperimentArgs experiment_;
   RerunArgs rerun_;
   CheckArgs check_;
   ConvertArgs convert_;

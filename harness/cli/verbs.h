@@ -51,6 +51,17 @@ struct ReadArgs {
   std::optional<std::string> memory;  // "8G"; none: 80 % of RAM
 };
 
+struct ExperimentArgs {
+  std::vector<std::string> names;
+  bool all = false;
+  std::optional<uint64_t> seed;
+  int jobs = 1;
+  std::string out = "results/experiments";
+  std::string bin_dir;
+  Voice voice;
+};
+int experiment_verb(const ExperimentArgs& args);
+
 struct CheckArgs {
   std::string path;
   ReadArgs read;
