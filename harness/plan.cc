@@ -338,6 +338,23 @@ std::string Plan::faults_name() const {
   return name.empty() ? "none" : name;
 }
 
+// The weak contract: what is accepted is not lost and not invented, everybody comes to see it, and
+// nobody sees it go back.
+static bool of_weak_contract(const std::string& checker) {
+  static const std::vector<std::string> asked = {
+      "snapshot-reads", "convergence", "dirty-reads", "stats", "non-vacuity", "availability", "node-exits"};
+  return std::find(asked.begin(), asked.end(), checker) != asked.end();
+}
+
+std::vector<std::string> Plan::checkers() const {
+  std::vector<std::string> all = workload->checkers();
+  if (!spec.weak_contract) return all;
+  std::erase_if(all, [](const std::string& checker) { return !of_weak_contract(checker); });
+  if (std::find(all.begin(), all.end(), "snapshot-reads") == all.end())
+    all.insert(all.begin(), "snapshot-reads");
+  return all;
+}
+
 Value Plan::header() const {
   Value::Object members;
   const auto put = [&](const char* name, Value value) {
@@ -345,7 +362,7 @@ Value Plan::header() const {
   };
   put("target", target->name());
   put("workload", spec.workload);
-  put("checkers", list_of(workload->checkers()));
+  put("checkers", list_of(checkers()));
   const Value conventions = workload->header();
   std::map<std::string, Value> thresholds;  // the user's before the workload's
   if (conventions.is_object()) {
@@ -362,7 +379,7 @@ Value Plan::header() const {
   const Claims claims = target->claims();
   put("token", claims.orderable ? "orderable" : "opaque");
   Value::Object claimed;
-  claimed.emplace_back(Symbol("read"), Value(claims.read));
+  claimed.emplace_back(Symbol("read"), Value(spec.weak_contract ? "stale" : claims.read));
   claimed.emplace_back(Symbol("guarded-write"), Value(claims.guarded_write));
   claimed.emplace_back(Symbol("durable"), Value(claims.durable));
   put("claims", Value::object(std::move(claimed)));
