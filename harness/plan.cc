@@ -341,6 +341,7 @@ Value Plan::header() const {
   claimed.emplace_back(Symbol("read"), Value(claims.read));
   claimed.emplace_back(Symbol("guarded-write"), Value(claims.guarded_write));
   claimed.emplace_back(Symbol("durable"), Value(claims.durable));
+  if (claims.watch) claimed.emplace_back(Symbol("compacts"), Value(claims.compacts));
   put("claims", Value::object(std::move(claimed)));
   Value::Array nodes;
   for (const NodeInfo& node : layout.nodes) nodes.emplace_back(node.name);
