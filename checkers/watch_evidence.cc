@@ -90,7 +90,7 @@ class Collector {
 
   void add_list(const Operation& op) {
     if (Thread* thread = thread_of(op); thread != nullptr && op.at().is_number()) {
-      *thread = {.due = op.at().number() + 1, .said_by = op.id(), .last_leg = thread->last_leg};
+      *thread = {.due = op.at().number() + 1, .said_by = op.id()};
     }
     if (!op.result().is_array()) return;
     for (const Value& row : op.result().as_array()) {

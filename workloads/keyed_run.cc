@@ -63,14 +63,11 @@ gen::KeysOptions keys_options(const WorkloadOptions& o) {
           .processes_max = o.processes_per_key};
 }
 
-// Reads one key until an answer is ok; a refusal that comes at once is not answered at once.
-Gen final_read(Symbol key) {
-  Op read;
-  read.f = f::read;
-  read.key = key;
-  read.extra = Value::object({{Symbol("phase"), Value("final")}});
+// Asks until an answer is ok; a refusal that comes at once is not answered at once.
+Gen final_operation(Op op) {
+  op.extra = Value::object({{Symbol("phase"), Value("final")}});
   return gen::until_ok(gen::cycle(
-      [read] { return gen::sequence(gen::once(gen::always(read)), gen::sleep(kFinalReadPause)); }));
+      [op] { return gen::sequence(gen::once(gen::always(op)), gen::sleep(kFinalReadPause)); }));
 }
 
 }  // namespace
@@ -81,20 +78,31 @@ int node_of_worker(Worker worker, int group_size, int nodes) {
 
 int readers_of_group(int group_size) { return group_size / 2; }
 
-Gen final_reads_of(const WorkloadOptions& options, std::function<std::vector<Symbol>()> keys) {
+Gen final_operations(const WorkloadOptions& options, std::function<std::vector<Op>()> operations) {
   const int nodes = static_cast<int>(options.nodes.size());
   const Worker readers = std::min(options.concurrency, std::max(options.group_size, nodes));
   const auto served = std::make_shared<bool>(false);
   return gen::time_limit(kFinalReadsSpan,
-                         gen::on_workers(0, readers, gen::each_worker([keys, served](Worker) {
+                         gen::on_workers(0, readers, gen::each_worker([operations, served](Worker) {
                                            std::vector<Gen> reads;
-                                           for (Symbol key : keys()) {
-                                             if (reads.size() < kFinalKeysMax)
-                                               reads.push_back(final_read(key));
-                                           }
+                                           for (Op& op : operations())
+                                             reads.push_back(final_operation(std::move(op)));
                                            return std::make_unique<UntilTurnedAway>(
                                                served, gen::sequence(std::move(reads)));
                                          })));
+}
+
+Gen final_reads_of(const WorkloadOptions& options, std::function<std::vector<Symbol>()> keys) {
+  return final_operations(options, [keys = std::move(keys)] {
+    std::vector<Op> reads;
+    for (Symbol key : keys()) {
+      if (reads.size() == kFinalKeysMax) break;
+      Op& read = reads.emplace_back();
+      read.f = f::read;
+      read.key = key;
+    }
+    return reads;
+  });
 }
 
 Value cas_register_header() {

@@ -7,6 +7,7 @@
 #define ASSAY_WORKLOADS(X)  \
   X(register_workload)      \
   X(cas_versioned_workload) \
+  X(watch_workload)         \
   X(script_workload)
 
 namespace assay {
