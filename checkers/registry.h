@@ -13,7 +13,8 @@
   X(availability)         \
   X(member_agreement)     \
   X(node_exits)           \
-  X(exposure)
+  X(exposure)             \
+  X(watch)
 
 namespace assay {
 

@@ -226,6 +226,11 @@ Result<void> plan_nodes(Plan& plan) {
   return plan.target->fits(*plan.spec.nodes);
 }
 
+bool asks(const WorkloadRun& load, Symbol op) {
+  const auto ops = load.ops();
+  return std::find(ops.begin(), ops.end(), op) != ops.end();
+}
+
 // The reads are not among it: the checker that leaves them out says so, with their number.
 void note_what_is_not_claimed(Plan& plan) {
   const Claims claims = plan.target->claims();
@@ -234,7 +239,8 @@ void note_what_is_not_claimed(Plan& plan) {
         "guarded writes are not claimed: workloads that need them are not run");
   if (plan.starts_nodes && claims.durable != "sync")
     plan.not_claimed.push_back("acknowledged writes are not claimed to survive power loss");
-  if (claims.watch) plan.not_tested.push_back("watches: no workload asks for them yet");
+  if (claims.watch && !asks(*plan.load, f::watch))
+    plan.not_tested.push_back("watches: the workload \"watch\" asks for them");
 }
 
 void note_what_is_not_tested(Plan& plan) {
@@ -382,6 +388,7 @@ Value Plan::header() const {
   claimed.emplace_back(Symbol("read"), Value(spec.weak_contract ? "stale" : claims.read));
   claimed.emplace_back(Symbol("guarded-write"), Value(claims.guarded_write));
   claimed.emplace_back(Symbol("durable"), Value(claims.durable));
+  if (claims.watch) claimed.emplace_back(Symbol("compacts"), Value(claims.compacts));
   put("claims", Value::object(std::move(claimed)));
   Value::Array nodes;
   for (const NodeInfo& node : layout.nodes) nodes.emplace_back(node.name);

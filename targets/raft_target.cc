@@ -27,6 +27,8 @@ constexpr Canary kCanaries[] = {
     {"early-ack", "--unsafe-canary-early-ack", "writes are acknowledged before they are committed"},
     {"buffered-ack", "--unsafe-canary-buffered-ack",
      "records count as durable while they are in the process's own buffer"},
+    {"watch-from-now", "--unsafe-canary-watch-from-now",
+     "every watch begins with the next change, whatever its start revision"},
 };
 
 // What stands in a log of a store that is broken, and the word for it.
@@ -49,7 +51,7 @@ class RaftTarget : public Target {
 
   std::string_view name() const override { return "raft"; }
   Claims claims() const override {
-    return {.election_timeout_min = milliseconds(settings_.election_ms_min)};
+    return {.watch = true, .election_timeout_min = milliseconds(settings_.election_ms_min)};
   }
   std::vector<Symbol> ops() const override { return kv_client_ops(); }
   bool has_daemons() const override { return true; }

@@ -77,11 +77,11 @@ Op plain_read(Symbol key) {
   return read;
 }
 
-// Looks until an answer is ok; a refusal that comes at once is not answered at once.
-Gen final_read(Op read) {
-  put_extra(read, "phase", Value("final"));
+// Asks until an answer is ok; a refusal that comes at once is not answered at once.
+Gen final_operation(Op op) {
+  put_extra(op, "phase", Value("final"));
   return gen::until_ok(gen::cycle(
-      [read] { return gen::sequence(gen::once(gen::always(read)), gen::sleep(kFinalReadPause)); }));
+      [op] { return gen::sequence(gen::once(gen::always(op)), gen::sleep(kFinalReadPause)); }));
 }
 
 }  // namespace
@@ -96,22 +96,31 @@ int64_t operations_of_key(const WorkloadOptions& options, const Rng& key_stream)
 
 int readers_of_group(int group_size) { return group_size / 2; }
 
-Gen final_reads_of(const WorkloadOptions& options, std::function<std::vector<Symbol>()> keys,
-                   std::function<Op(Symbol key)> look) {
-  if (!look) look = plain_read;
+Gen final_operations(const WorkloadOptions& options, std::function<std::vector<Op>()> operations) {
   const int nodes = static_cast<int>(options.nodes.size());
   const Worker readers = std::min(options.concurrency, std::max(options.group_size, nodes));
   const auto served = std::make_shared<bool>(false);
   return gen::time_limit(kFinalReadsSpan,
-                         gen::on_workers(0, readers, gen::each_worker([keys, look, served](Worker) {
+                         gen::on_workers(0, readers, gen::each_worker([operations, served](Worker) {
                                            std::vector<Gen> reads;
-                                           for (Symbol key : keys()) {
-                                             if (reads.size() < kFinalKeysMax)
-                                               reads.push_back(final_read(look(key)));
-                                           }
+                                           for (Op& op : operations())
+                                             reads.push_back(final_operation(std::move(op)));
                                            return std::make_unique<UntilTurnedAway>(
                                                served, gen::sequence(std::move(reads)));
                                          })));
+}
+
+Gen final_reads_of(const WorkloadOptions& options, std::function<std::vector<Symbol>()> keys,
+                   std::function<Op(Symbol key)> look) {
+  if (!look) look = plain_read;
+  return final_operations(options, [keys = std::move(keys), look = std::move(look)] {
+    std::vector<Op> reads;
+    for (Symbol key : keys()) {
+      if (reads.size() == kFinalKeysMax) break;
+      reads.push_back(look(key));
+    }
+    return reads;
+  });
 }
 
 Value cas_register_header() {

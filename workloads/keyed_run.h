@@ -49,8 +49,9 @@ class KeyedRun final : public WorkloadRun {
 // workers from seeing what is wrong.
 int readers_of_group(int group_size);
 
-// WorkloadRun::final_reads() of the keys that `keys` gives when it is asked, with `look` in place of
-// a plain read.
+// WorkloadRun::final_reads() of any operations that change nothing, asked for when they are due.
+Gen final_operations(const WorkloadOptions& options, std::function<std::vector<Op>()> operations);
+// The same of the keys that `keys` gives when it is asked, with `look` in place of a plain read.
 Gen final_reads_of(const WorkloadOptions& options, std::function<std::vector<Symbol>()> keys,
                    std::function<Op(Symbol key)> look = {});
 

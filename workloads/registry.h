@@ -20,6 +20,7 @@
   X(lock_with_timeout_workload)   \
   X(lock_with_fencing_workload)   \
   X(leader_election_workload)     \
+  X(watch_workload)               \
   X(script_workload)
 
 namespace assay {

@@ -10,6 +10,7 @@
 #include "targets/kv/http/base64.h"
 #include "targets/kv/http/error_table.h"
 #include "targets/kv/http/json_node.h"
+#include "targets/kv/http/kv_watch.h"
 
 namespace assay {
 namespace {
@@ -18,6 +19,7 @@ using kv::JsonNode;
 
 constexpr Nanos kQuestionDeadline = seconds(1);
 const Symbol kList{"list"};
+const Symbol kCompact{"compact"};
 
 // --- What is sent --------------------------------------------------------------------------------
 
@@ -76,7 +78,8 @@ std::string change_body(Symbol key, const Value& value, const KvClientOptions& o
 }
 
 bool guarded(const Op& op) {
-  return op.f != f::read && op.f != kList && op.f != f::txn && !op.expected.none();
+  const bool change = op.f == f::write || op.f == f::cas || op.f == f::delete_;
+  return change && !op.expected.none();
 }
 
 // Null: the key is absent afterwards.
@@ -235,12 +238,34 @@ Op list_completion(const Op& op, const JsonNode& answer, const KvClientOptions& 
   return done;
 }
 
+// Of a deletion: how many keys were there.
+std::optional<int64_t> deleted_in(const JsonNode& answer) {
+  const JsonNode* responses = answer.find("responses");
+  if (responses == nullptr) return number_in(answer, "deleted");
+  if (responses->children.empty()) return std::nullopt;
+  const JsonNode* range = responses->children[0].find("response_delete_range");
+  return range == nullptr ? std::nullopt : number_in(*range, "deleted");
+}
+
 Op change_completion(const Op& op, const JsonNode& answer) {
   const auto at = revision_of(answer);
   if (!at) return malformed(op);
   Op done = complete(op, OpType::kOk);
   const bool removes = op.f != f::txn && new_value_of(op).is_null();
   done.revision = Token(removes ? 0 : *at);
+  done.at = Token(*at);
+  if (!removes) return done;
+  // Without one, nothing has happened at that revision.
+  const auto deleted = deleted_in(answer);
+  if (!deleted) return malformed(op);
+  done.extra = Value::object({{Symbol("deleted"), *deleted}});
+  return done;
+}
+
+Op compact_completion(const Op& op, const JsonNode& answer) {
+  const auto at = revision_of(answer);
+  if (!at) return malformed(op);
+  Op done = complete(op, OpType::kOk);
   done.at = Token(*at);
   return done;
 }
@@ -292,6 +317,7 @@ Op done_completion(const Op& op, const JsonNode& answer, const KvClientOptions& 
   if (op.f == f::read) return read_completion(op, answer);
   if (op.f == kList) return list_completion(op, answer, options);
   if (op.f == f::txn) return txn_completion(op, answer);
+  if (op.f == kCompact) return compact_completion(op, answer);
   if (op.f == f::cas || guarded(op)) return guarded_completion(op, answer);
   return change_completion(op, answer);
 }
@@ -317,8 +343,12 @@ Op error_completion(const Op& op, int status, const JsonNode* answer) {
 
 class KvClient : public Client {
  public:
-  KvClient(boost::asio::io_context& context, const NodeInfo& node, KvClientOptions options)
-      : context_(context), http_(context, node.address, node.client_port), options_(options) {}
+  KvClient(Loop& loop, boost::asio::io_context& context, const NodeInfo& node,
+           KvClientOptions options)
+      : loop_(loop),
+        context_(context),
+        http_(context, node.address, node.client_port),
+        options_(std::move(options)) {}
 
   void invoke(const Op& op, std::function<void(Op)> done) override {
     if (auto refusal = kv_refusal_of(op)) {
@@ -328,6 +358,14 @@ class KvClient : public Client {
                         });
       return;
     }
+    if (op.f == f::watch) {
+      return start_kv_watch(
+          loop_, http_, op, options_,
+          [op, options = options_](HttpReply reply) {
+            return kv_completion_of(op, std::move(reply), options);
+          },
+          std::move(done));
+    }
     const KvCall call = kv_call_of(op, options_);
     http_.request("POST", call.target, call.body,
                   [op, options = options_, done = std::move(done)](HttpReply reply) {
@@ -336,6 +374,7 @@ class KvClient : public Client {
   }
 
  private:
+  Loop& loop_;
   boost::asio::io_context& context_;
   HttpClient http_;
   const KvClientOptions options_;
@@ -377,7 +416,7 @@ void ask_value(Loop& loop, const NodeInfo& node, std::string_view target, Callba
 }  // namespace
 
 std::vector<Symbol> kv_client_ops() {
-  return {f::read, f::write, f::cas, f::delete_, kList, f::txn};
+  return {f::read, f::write, f::cas, f::delete_, kList, f::txn, f::watch, kCompact};
 }
 
 std::optional<Op> kv_refusal_of(const Op& op) {
@@ -387,6 +426,9 @@ std::optional<Op> kv_refusal_of(const Op& op) {
     return failed(op, "invalid",
                   R"(expected [["w", key, value], ...] and guards [[key, number], ...])");
   }
+  if (op.f == f::watch && !watch_wish(op.value))
+    return failed(op, "invalid", R"(expected {"prefix", "from", "for"})");
+  if (op.f == kCompact && !op.value.is_int()) return failed(op, "invalid", "expected a revision");
   if (!guarded(op) || op.expected.is_number()) return std::nullopt;
   return failed(
       op, "invalid",
@@ -397,6 +439,8 @@ KvCall kv_call_of(const Op& op, const KvClientOptions& options) {
   if (op.f == f::read) return {"/v3/kv/range", range_body(op, options)};
   if (op.f == kList) return {"/v3/kv/range", list_body(op, options)};
   if (op.f == f::txn) return {"/v3/kv/txn", txn_body(op, options)};
+  if (op.f == kCompact)
+    return {"/v3/kv/compaction", R"({"revision":")" + std::to_string(op.value.as_int()) + "\"}"};
   if (op.f == f::cas || guarded(op)) return {"/v3/kv/txn", guarded_body(op, options)};
   if (op.f == f::delete_) return {"/v3/kv/deleterange", with_key(op, options) + '}'};
   ASSAY_CHECK(op.f == f::write, "operation %s", std::string(op.f.text()).c_str());
@@ -416,7 +460,7 @@ Op kv_completion_of(const Op& op, HttpReply reply, const KvClientOptions& option
 std::unique_ptr<Client> make_kv_client(Loop& loop, const NodeInfo& node, KvClientOptions options) {
   boost::asio::io_context* context = context_of(loop);
   if (context == nullptr) return nullptr;
-  return std::make_unique<KvClient>(*context, node, options);
+  return std::make_unique<KvClient>(loop, *context, node, std::move(options));
 }
 
 void open_kv_client(Loop& loop, const NodeInfo& node, KvClientOptions options,

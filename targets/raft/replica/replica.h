@@ -49,6 +49,8 @@ struct Canary {
   // Leaves out: waiting for the disk. A record counts as durable while it is in the process's own
   // buffer, and is written and synced 100 ms later.
   bool wrong_acknowledge_from_process_buffer = false;
+  // Leaves out: the start revision of a watch. It begins with the next change.
+  bool wrong_watch_from_now = false;
 };
 
 enum class ReplicaMark : uint8_t {

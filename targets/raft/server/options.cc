@@ -25,6 +25,7 @@ usage: assay-raft --name n1 --data DIR --client ADDR:PORT --peer ADDR:PORT --clu
   --seed N                    of the election time-outs (drawn)
   --segment-bytes N           a file of the log is left when it is larger (16777216)
   --pending-requests-max N    further requests are refused (10000)
+  --watch-progress-ms N       between progress notifications, for watches that ask for them (500)
   --help, --version
 
 Addresses are numeric: 127.0.0.1:2379, [::1]:2379. It runs in the foreground and logs to standard
@@ -34,12 +35,14 @@ Wrong on purpose, to prove that a test notices; never use them for data:
   --unsafe-canary-local-reads     any node answers reads from what it has, asking nobody
   --unsafe-canary-early-ack       the leader answers a write before a majority has it
   --unsafe-canary-buffered-ack    a write is answered while it is in this process's memory only
+  --unsafe-canary-watch-from-now  every watch begins with the next change, whatever it asked for
 
 exit codes: 0 ended by a signal, 1 could not start (port, folder), 2 bad arguments,
             3 the log is damaged or another node's, 4 the disk failed while running
 
   curl http://127.0.0.1:2379/v3/kv/put -d '{"key":"Zm9v","value":"YmFy"}'
   curl http://127.0.0.1:2379/v3/kv/range -d '{"key":"Zm9v"}'
+  curl -N http://127.0.0.1:2379/v3/watch -d '{"create_request":{"key":"Zm9v","start_revision":2}}'
   curl http://127.0.0.1:2379/assay/status
 )";
 
@@ -151,6 +154,11 @@ std::vector<Flag> flags_for(ServerOptions& o) {
        [&](auto v) {
          return set_number(v, 1, 1'000'000, [&](uint64_t n) { o.pending_requests_max = n; });
        }},
+      {"--watch-progress-ms", false,
+       [&](auto v) {
+         return set_number(v, 10, 3'600'000,
+                           [&](uint64_t n) { o.watch_progress_ms = static_cast<int>(n); });
+       }},
   };
 }
 
@@ -162,6 +170,7 @@ constexpr Switch kSwitches[] = {
     {"--unsafe-canary-local-reads", &Canary::wrong_local_reads_from_any_node},
     {"--unsafe-canary-early-ack", &Canary::wrong_acknowledge_before_commit},
     {"--unsafe-canary-buffered-ack", &Canary::wrong_acknowledge_from_process_buffer},
+    {"--unsafe-canary-watch-from-now", &Canary::wrong_watch_from_now},
 };
 
 std::string contradiction_in(const ServerOptions& options) {

@@ -136,6 +136,8 @@ class Server {
          "answers writes before a majority has them"},
         {options_.canary.wrong_acknowledge_from_process_buffer,
          "answers writes before they are on disk"},
+        {options_.canary.wrong_watch_from_now,
+         "begins every watch with the next change, whatever its start revision"},
     };
     for (const auto& [on, what] : canaries) {
       if (on) log_line(std::string("UNSAFE CANARY: this node is wrong on purpose: it ") + what);
@@ -153,9 +155,13 @@ class Server {
     });
     const auto port = http_->listen(options_.client.address, options_.client.port);
     if (!port) return {{ServerExit::kCannotStart, port.error().message}};
-    replica_ = Replica::open(replica_options(options_), *env_, error);
+    ReplicaOptions replica = replica_options(options_);
+    replica.on_applied = [this](const Entry&, const kv::Service&) {
+      if (api_) api_->store_changed();
+    };
+    replica_ = Replica::open(std::move(replica), *env_, error);
     if (!replica_) return {{ServerExit::kBadLog, "cannot use the log: " + error}};
-    api_.emplace(options_, *replica_, [this] { return env_->disk().bytes(); });
+    api_.emplace(context_, options_, *replica_, [this] { return env_->disk().bytes(); });
     return std::nullopt;
   }
 
