@@ -38,6 +38,7 @@ struct ServerOptions {
   size_t segment_bytes = 16 << 20;
   size_t pending_requests_max = 10'000;
   Canary canary;
+  int64_t clock_offset_ms = 0;  // of this node's wall clock, for tokens that are times
 
   NodeId id() const;
   // The same for all nodes that were given the same names.
