@@ -32,10 +32,10 @@ Result<std::unique_ptr<Target>> made_with(const std::string& name, const std::st
   return info_of(name).make(settings, 7);
 }
 
-Layout layout_of(int nodes) {
+Layout three_nodes() {
   Layout layout;
   layout.bin_dir = "/opt/bin";
-  for (int i = 0; i < nodes; ++i) {
+  for (int i = 0; i < 3; ++i) {
     const std::string name = "n" + std::to_string(i + 1);
     layout.nodes.push_back({.index = i,
                             .name = name,
@@ -48,7 +48,7 @@ Layout layout_of(int nodes) {
 }
 
 std::vector<std::string> arguments(const Target& target, int node = 0) {
-  const Layout layout = layout_of(3);
+  const Layout layout = three_nodes();
   const auto spec = target.daemon(layout, layout.nodes[node]);
   EXPECT_EQ(target.binaries(layout), std::vector<std::string>{spec->argv[0]});
   return {spec->argv.begin() + 1, spec->argv.end()};
