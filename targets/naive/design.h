@@ -3,7 +3,7 @@
 //
 // A design is single-threaded and does nothing of its own accord: its host hands it what comes in,
 // and it acts through Env. Callbacks run at most once, possibly before the call that they were
-// given to returns. Nothing here blocks but Env::save.
+// given to returns. Nothing here blocks.
 #pragma once
 
 #include <cstdint>
@@ -29,7 +29,8 @@ class Env {
   virtual int64_t wall_ms() = 0;  // this node's clock, which may be wrong
   // At most once, in order, or not at all; nobody says which.
   virtual void send(NodeId to, std::string message) = 0;
-  // Durable when it returns. After a restart every record is handed to Design::restore, in order.
+  // Durable before anything that is sent or answered after it. After a restart every record is
+  // handed to Design::restore, in order.
   virtual void save(std::string_view record) = 0;
 };
 
