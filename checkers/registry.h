@@ -7,6 +7,7 @@
 #define ASSAY_CHECKERS(X) \
   X(linearizable)         \
   X(version_order)        \
+  X(update_chain)         \
   X(stats)                \
   X(non_vacuity)          \
   X(availability)         \

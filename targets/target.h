@@ -170,6 +170,7 @@ struct TargetInfo {
   std::string name;
   std::string summary;
   std::vector<TargetOption> options;
+  std::string workload;  // the only one that it is run with; empty: any
   // The settings hold every option, with its default where nothing was set.
   using Settings = TargetSettings;
   std::function<Result<std::unique_ptr<Target>>(const Settings&, uint64_t seed)> make;
