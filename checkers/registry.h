@@ -7,12 +7,14 @@
 #define ASSAY_CHECKERS(X) \
   X(linearizable)         \
   X(version_order)        \
+  X(update_chain)         \
   X(stats)                \
   X(non_vacuity)          \
   X(availability)         \
   X(member_agreement)     \
   X(node_exits)           \
-  X(exposure)
+  X(exposure)             \
+  X(watch)
 
 namespace assay {
 

@@ -48,6 +48,7 @@ struct TestSpec {
   std::optional<int> base_port;  // of --net host: the first of two ports per node
   bool leave_running = false;
   bool keep_data = false;
+  bool weak_contract = false;  // asked for: convergence, and reads that never go back
   bool fail_fast = false;  // the load ends at the first anomaly that is proven
   std::string bin_dir;  // empty: beside the binary
   Value script;         // steps of the workload `script`

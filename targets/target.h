@@ -38,6 +38,7 @@ struct Claims {
   bool guarded_write = true;          // compares a token of its own
   bool orderable = true;              // tokens may be ordered
   bool watch = false;                 // changes can be followed
+  bool compacts = false;              // forgets old changes without being asked to
   std::string durable = "sync";       // sync: survives power loss; process: survives SIGKILL; none
   Nanos election_timeout_min{};       // 0: no elections
 };

@@ -141,9 +141,7 @@ Status Ordered::status() const {
           .epoch = epoch(),
           .leader = leader(),
           .applied = log_.length(),
-          .chain = log_.chain(),
-          .revision = log_.copy().service().revision(),
-          .state_hash = log_.copy().service().state_hash()};
+          .chain = log_.chain()};
 }
 
 }  // namespace assay::naive

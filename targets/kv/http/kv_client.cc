@@ -10,6 +10,7 @@
 #include "targets/kv/http/base64.h"
 #include "targets/kv/http/error_table.h"
 #include "targets/kv/http/json_node.h"
+#include "targets/kv/http/kv_watch.h"
 #include "targets/kv/http/value_guards.h"
 
 namespace assay {
@@ -20,6 +21,8 @@ using kv::JsonNode;
 constexpr Nanos kQuestionDeadline = seconds(1);
 // Of a client that resends: so long it waits for the first answer.
 constexpr Nanos kResendAfter = milliseconds(400);
+const Symbol kList{"list"};
+const Symbol kCompact{"compact"};
 
 // --- What is sent --------------------------------------------------------------------------------
 
@@ -78,7 +81,8 @@ std::string change_body(Symbol key, const Value& value, const KvClientOptions& o
 }
 
 bool guarded(const Op& op) {
-  return op.f != f::read && op.f != f::list && op.f != f::txn && !op.expected.none();
+  const bool change = op.f == f::write || op.f == f::cas || op.f == f::delete_;
+  return change && !op.expected.none();
 }
 
 // Null: the key is absent afterwards.
@@ -254,12 +258,34 @@ Op list_completion(const Op& op, const JsonNode& answer, const KvClientOptions& 
   return done;
 }
 
+// Of a deletion: how many keys were there.
+std::optional<int64_t> deleted_in(const JsonNode& answer) {
+  const JsonNode* responses = answer.find("responses");
+  if (responses == nullptr) return number_in(answer, "deleted");
+  if (responses->children.empty()) return std::nullopt;
+  const JsonNode* range = responses->children[0].find("response_delete_range");
+  return range == nullptr ? std::nullopt : number_in(*range, "deleted");
+}
+
 Op change_completion(const Op& op, const JsonNode& answer) {
   const auto at = revision_of(answer);
   if (!at) return malformed(op);
   Op done = complete(op, OpType::kOk);
   const bool removes = op.f != f::txn && new_value_of(op).is_null();
   done.revision = Token(removes ? 0 : *at);
+  done.at = Token(*at);
+  if (!removes) return done;
+  // Without one, nothing has happened at that revision.
+  const auto deleted = deleted_in(answer);
+  if (!deleted) return malformed(op);
+  done.extra = Value::object({{Symbol("deleted"), *deleted}});
+  return done;
+}
+
+Op compact_completion(const Op& op, const JsonNode& answer) {
+  const auto at = revision_of(answer);
+  if (!at) return malformed(op);
+  Op done = complete(op, OpType::kOk);
   done.at = Token(*at);
   return done;
 }
@@ -321,8 +347,9 @@ Op txn_completion(const Op& op, const JsonNode& answer) {
 
 Op done_completion(const Op& op, const JsonNode& answer, const KvClientOptions& options) {
   if (op.f == f::read) return read_completion(op, answer);
-  if (op.f == f::list) return list_completion(op, answer, options);
+  if (op.f == kList) return list_completion(op, answer, options);
   if (op.f == f::txn) return txn_completion(op, answer);
+  if (op.f == kCompact) return compact_completion(op, answer);
   if (is_transaction(op, options)) return guarded_completion(op, answer, options);
   return change_completion(op, answer);
 }
@@ -369,6 +396,7 @@ class KvClient : public Client {
                         });
       return;
     }
+    if (op.f == f::watch) return watch(op, std::move(done));
     if (options_.tokens != KvTokens::kNone) return send(op, std::move(done));
     send(values_.translated(op), [this, op, done = std::move(done)](const Op& completion) {
       done(values_.completed(op, completion));
@@ -395,6 +423,15 @@ class KvClient : public Client {
     loop_.at(loop_.now() + kResendAfter, [again, turn, weak = std::weak_ptr(turn_)] {
       if (const auto current = weak.lock(); current && *current == turn) again();
     });
+  }
+
+  void watch(const Op& op, std::function<void(Op)> done) {
+    start_kv_watch(
+        loop_, *http_, op, options_,
+        [op, options = options_](HttpReply reply) {
+          return kv_completion_of(op, std::move(reply), options);
+        },
+        std::move(done));
   }
 
   void send_once(const Op& op, std::function<void(Op)> done) {
@@ -451,7 +488,7 @@ void ask_value(Loop& loop, const NodeInfo& node, std::string_view target, Callba
 }  // namespace
 
 std::vector<Symbol> kv_client_ops() {
-  return {f::read, f::write, f::cas, f::delete_, f::list, f::txn};
+  return {f::read, f::write, f::cas, f::delete_, kList, f::txn, f::watch, kCompact};
 }
 
 std::optional<Op> kv_refusal_of(const Op& op, const KvClientOptions& options) {
@@ -462,6 +499,9 @@ std::optional<Op> kv_refusal_of(const Op& op, const KvClientOptions& options) {
     return failed(op, "invalid",
                   R"(expected [["w", key, value], ...] and guards [[key, number], ...])");
   }
+  if (op.f == f::watch && !watch_wish(op.value))
+    return failed(op, "invalid", R"(expected {"prefix", "from", "for"})");
+  if (op.f == kCompact && !op.value.is_int()) return failed(op, "invalid", "expected a revision");
   if (!guarded(op) || op.expected.is_number()) return std::nullopt;
   return failed(
       op, "invalid",
@@ -470,8 +510,10 @@ std::optional<Op> kv_refusal_of(const Op& op, const KvClientOptions& options) {
 
 KvCall kv_call_of(const Op& op, const KvClientOptions& options) {
   if (op.f == f::read) return {"/v3/kv/range", range_body(op, options)};
-  if (op.f == f::list) return {"/v3/kv/range", list_body(op, options)};
+  if (op.f == kList) return {"/v3/kv/range", list_body(op, options)};
   if (op.f == f::txn) return {"/v3/kv/txn", txn_body(op, options)};
+  if (op.f == kCompact)
+    return {"/v3/kv/compaction", R"({"revision":")" + std::to_string(op.value.as_int()) + "\"}"};
   if (is_transaction(op, options)) return {"/v3/kv/txn", guarded_body(op, options)};
   if (op.f == f::delete_) return {"/v3/kv/deleterange", with_key(op, options) + '}'};
   ASSAY_CHECK(op.f == f::write, "operation %s", std::string(op.f.text()).c_str());
@@ -494,7 +536,7 @@ Op kv_completion_of(const Op& op, HttpReply reply, const KvClientOptions& option
 std::unique_ptr<Client> make_kv_client(Loop& loop, const NodeInfo& node, KvClientOptions options) {
   boost::asio::io_context* context = context_of(loop);
   if (context == nullptr) return nullptr;
-  return std::make_unique<KvClient>(loop, *context, node, options);
+  return std::make_unique<KvClient>(loop, *context, node, std::move(options));
 }
 
 void open_kv_client(Loop& loop, const NodeInfo& node, KvClientOptions options,

@@ -5,13 +5,16 @@
 // - read, write, delete, and cas. A change with op.expected (a number; 0: absent) happens only
 // where
 //   that is the key's mod_revision; a cas without it compares the stored text with the old value. A
-//   completion carries the key's revision (0: absent) and, as `at`, the store's.
-// - list: the key is a prefix (empty: every key); the completion's value is [[key, value,
-// revision],
-//   …] of the live keys, ascending, as they were at one moment: the revision `at`.
+//   completion carries the key's revision (0: absent) and, as `at`, the store's; that of a deletion
+//   also, as extra `deleted`, how many keys there were.
+// - list: the key is a prefix (empty: every key); the completion's value is
+//   [[key, value, revision], …] of the live keys, ascending, as they were at one moment: the
+//   revision `at`.
 // - txn: the value is [["w", key, value], …], and `guards` beside it [[key, token], …]. All guards
 //   hold and all writes happen, or nothing does; a conflict's `current` is the token of the first
 //   guarded key that has another one than was expected, and error.extra names that key.
+// - watch: as watch_value.h says.
+// - compact: the value is the revision before which the store is to forget its history.
 // Nothing is ever sent twice, unless the options say so.
 #pragma once
 

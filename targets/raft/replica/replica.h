@@ -53,7 +53,7 @@ struct Canary {
   bool wrong_forget_term_and_vote = false;
   // Leaves out: the confirmation of a read by a majority. The leader alone answers reads.
   bool wrong_read_without_quorum = false;
-  // Leaves out: the place at which a watch is resumed. It goes on from now.
+  // Leaves out: the start revision of a watch. It begins with the next change.
   bool wrong_watch_from_now = false;
   // Of the state machine (kv/service/service.h).
   kv::ServicePolicy service;

@@ -25,6 +25,7 @@ usage: assay-raft --name n1 --data DIR --client ADDR:PORT --peer ADDR:PORT --clu
   --seed N                    of the election time-outs (drawn)
   --segment-bytes N           a file of the log is left when it is larger (16777216)
   --pending-requests-max N    further requests are refused (10000)
+  --watch-progress-ms N       between progress notifications, for watches that ask for them (500)
   --help, --version
 
 Addresses are numeric: 127.0.0.1:2379, [::1]:2379. It runs in the foreground and logs to standard
@@ -36,7 +37,7 @@ Wrong on purpose, to prove that a test notices; never use them for data:
   --unsafe-canary-buffered-ack    a write is answered while it is in this process's memory only
   --unsafe-canary-forgotten-vote  term and vote are not written to the disk
   --unsafe-canary-unchecked-leader-reads  the leader answers reads without asking whether it leads
-  --unsafe-canary-watch-from-now  a watch that is resumed goes on from now
+  --unsafe-canary-watch-from-now  every watch begins with the next change, whatever it asked for
   --unsafe-canary-ignored-guards  a transaction's comparisons with mod_revision always hold
   --unsafe-canary-token content-hash|key-counter|wall-clock  what mod_revision is instead
   --clock-offset-ms N             of this node's clock, for wall-clock (0)
@@ -46,6 +47,7 @@ exit codes: 0 ended by a signal, 1 could not start (port, folder), 2 bad argumen
 
   curl http://127.0.0.1:2379/v3/kv/put -d '{"key":"Zm9v","value":"YmFy"}'
   curl http://127.0.0.1:2379/v3/kv/range -d '{"key":"Zm9v"}'
+  curl -N http://127.0.0.1:2379/v3/watch -d '{"create_request":{"key":"Zm9v","start_revision":2}}'
   curl http://127.0.0.1:2379/assay/status
 )";
 
@@ -177,6 +179,11 @@ std::vector<Flag> flags_for(ServerOptions& o) {
       {"--pending-requests-max", false,
        [&](auto v) {
          return set_number(v, 1, 1'000'000, [&](uint64_t n) { o.pending_requests_max = n; });
+       }},
+      {"--watch-progress-ms", false,
+       [&](auto v) {
+         return set_number(v, 10, 3'600'000,
+                           [&](uint64_t n) { o.watch_progress_ms = static_cast<int>(n); });
        }},
       {"--unsafe-canary-token", false,
        [&](auto v) { return set_token(v, o.canary.service.token); }},

@@ -68,13 +68,14 @@ TEST(ServerOptions, EveryFlagIsTaken) {
              "--unsafe-canary-buffered-ack --unsafe-canary-forgotten-vote "
              "--unsafe-canary-unchecked-leader-reads --unsafe-canary-watch-from-now "
              "--unsafe-canary-ignored-guards --unsafe-canary-token wall-clock "
-             "--clock-offset-ms -30");
+             "--clock-offset-ms -30 --watch-progress-ms 70");
   EXPECT_EQ(options.heartbeat_ms, 20);
   EXPECT_EQ(options.election_ms_min, 100);
   EXPECT_EQ(options.election_ms_max, 200);
   EXPECT_EQ(options.seed, 7u);
   EXPECT_EQ(options.segment_bytes, 8192u);
   EXPECT_EQ(options.pending_requests_max, 5u);
+  EXPECT_EQ(options.watch_progress_ms, 70);
   EXPECT_TRUE(options.canary.wrong_local_reads_from_any_node);
   EXPECT_TRUE(options.canary.wrong_acknowledge_before_commit);
   EXPECT_TRUE(options.canary.wrong_acknowledge_from_process_buffer);
