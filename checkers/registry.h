@@ -8,6 +8,12 @@
   X(linearizable)         \
   X(version_order)        \
   X(update_chain)         \
+  X(conflicts)            \
+  X(revisions)            \
+  X(field_ownership)      \
+  X(durable)              \
+  X(dirty_reads)          \
+  X(reconcile)            \
   X(stats)                \
   X(non_vacuity)          \
   X(availability)         \

@@ -49,14 +49,15 @@ TEST_F(MemoryTest, AGuardedWriteThatDoesNotMatchChangesNothing) {
 
 TEST_F(MemoryTest, AWatchIsToldWhatHappensFromWhereItBegins) {
   run(Symbol("list"), {});
-  run(f::write, 1);     // 1
-  run(f::write, 2);     // 2
+  run(f::write, 1);   // 1
+  run(f::write, 2);   // 2
   run(f::delete_, {});  // 3
   run(f::txn, Value::array({Value::array({Value("w"), Value("k1"), Value(7)}),
                             Value::array({Value("w"), Value("x"), Value(8)})}));  // 4
   const Op done = run(f::watch, to_value(WatchWish{Symbol("k"), 2, milliseconds(100)}));
-  EXPECT_EQ(done.value.to_json(), R"({"events":[[2,"k","put",2,[1,1]],[3,"k","delete",null,[2,2]],)"
-                                  R"([4,"k1","put",7,null]],"progress":[],"next":5,"end":"done"})");
+  EXPECT_EQ(done.value.to_json(),
+            R"({"events":[[2,"k","put",2,[1,1]],[3,"k","delete",null,[2,2]],)"
+            R"([4,"k1","put",7,null]],"progress":[],"next":5,"end":"done"})");
 }
 
 TEST_F(MemoryTest, AWatchFromBeforeTheCompactionIsToldThatItIsForgotten) {

@@ -22,8 +22,8 @@
 namespace assay {
 namespace {
 
-const Symbol kList{"list"}, kCompact{"compact"}, kSession{"session"}, kPrefix{"w/"};
-constexpr int64_t kKeys = 8;
+const Symbol kListWord{"list"}, kCompactWord{"compact"}, kSessionWord{"session"}, kWatchedPrefix{"w/"};
+constexpr int64_t kWatchedKeys = 8;
 // A watch of two seconds is told of less than a thousand changes then.
 constexpr Nanos kWriteInterval = milliseconds(5);
 
@@ -48,15 +48,16 @@ class Sessions final : public Generator {
   Next next(const Context& context) override {
     const Worker worker = context.idlest();
     if (worker == kNoWorker) return Next::pending();
+    end_what_was_missed(context);
     chosen_ = choice_of(worker);
     const Session& session = sessions_[chosen_];
     Op op;
     op.time = context.now;
     op.process = context.workers->process(worker);
-    op.key = kPrefix;
-    op.extra = Value::object({{kSession, Value(session.name)}});
-    op.f = session.next == 0 ? kList : f::watch;
-    if (session.next > 0) op.value = to_value(WatchWish{kPrefix, session.next, session.span});
+    op.key = kWatchedPrefix;
+    op.extra = Value::object({{kSessionWord, Value(session.name)}});
+    op.f = session.next == 0 ? kListWord : f::watch;
+    if (session.next > 0) op.value = to_value(WatchWish{kWatchedPrefix, session.next, session.span});
     return Next::ready(std::move(op), worker);
   }
 
@@ -75,7 +76,7 @@ class Sessions final : public Generator {
     Session& session = *std::exchange(running_[at], nullptr);
     session.busy = false;
     session.span = drawn_span();
-    const bool well = completion.f == kList ? listed(session, completion)
+    const bool well = completion.f == kListWord ? listed(session, completion)
                                             : watched(session, completion);
     session.home = well && !rng_.chance(1, 4) ? worker : kNoWorker;
     if (session.watches_left == 0) begin(session);
@@ -89,6 +90,19 @@ class Sessions final : public Generator {
     session.span = drawn_span();
   }
   Nanos drawn_span() { return milliseconds(rng_.between(1000, 2000)); }
+
+  // What completes between two phases of a run is told to nobody: where that watch has come to is
+  // not known here, and its session ends.
+  void end_what_was_missed(const Context& context) {
+    for (size_t worker = 0; worker < running_.size(); ++worker) {
+      if (running_[worker] == nullptr || !context.workers->is_free(static_cast<Worker>(worker)))
+        continue;
+      Session& session = *std::exchange(running_[worker], nullptr);
+      session.busy = false;
+      session.home = kNoWorker;
+      begin(session);
+    }
+  }
 
   // Its own; else one that was on another node before, else one that nobody has.
   size_t choice_of(Worker worker) const {
@@ -134,7 +148,7 @@ class Sessions final : public Generator {
 // Every value is written once per run.
 class Writers final : public Generator {
  public:
-  Writers(Rng rng, int64_t keys) : rng_(rng), keys_(keys > 0 ? keys : kKeys) {}
+  Writers(Rng rng, int64_t keys) : rng_(rng), keys_(keys > 0 ? keys : kWatchedKeys) {}
 
   Next next(const Context& context) override {
     const Worker worker = context.idlest();
@@ -189,7 +203,7 @@ class Writers final : public Generator {
     const int64_t behind = rng_.chance(1, 3) ? 0 : rng_.between(0, 300);
     compacted_ = std::max(compacted_ + 1, highest_ - behind);
     Op op;
-    op.f = kCompact;
+    op.f = kCompactWord;
     op.value = compacted_;
     return op;
   }
@@ -223,8 +237,8 @@ class WatchRun final : public WorkloadRun {
   }
   Gen final_reads() override {
     Op list;
-    list.f = kList;
-    list.key = kPrefix;
+    list.f = kListWord;
+    list.key = kWatchedPrefix;
     return final_operations(options_, [list] { return std::vector<Op>{list}; });
   }
   std::vector<Symbol> ops() const override { return workload_.ops(); }
@@ -247,7 +261,7 @@ class WatchWorkload final : public Workload {
     return "list, watch, resume: readers follow the changes of a prefix over cuts and compactions";
   }
   std::vector<Symbol> ops() const override {
-    return {f::write, f::delete_, f::txn, kList, f::watch, kCompact};
+    return {f::write, f::delete_, f::txn, kListWord, f::watch, kCompactWord};
   }
   std::vector<std::string> checkers() const override {
     return {"watch",        "stats",            "non-vacuity",

@@ -221,6 +221,25 @@ TEST(WatchWorkload, AtTheEndEveryNodeLists) {
   EXPECT_EQ(nodes.size(), 3u);
 }
 
+// What was under way when the load was over completes unheard.
+TEST(WatchWorkload, LoadCalledAgainGoesOnWithoutAWrongStart) {
+  auto run = find_workload("watch")->start(options_of(5));
+  auto log = std::make_shared<SimulatedLog>(Rng(5));
+  SimulateOptions options;
+  options.clients = 20;
+  options.latency = [](const Op& op, Worker) {
+    const auto wish = op.f == f::watch ? watch_wish(op.value) : std::nullopt;
+    return Latency{wish ? wish->span : microseconds(500), microseconds(500)};
+  };
+  options.effect = [log](const Op& op, Worker w) { return log->serve(op, w); };
+  Gen gen = gen::phases(gen::time_limit(seconds(5), (*run)->load()),
+                        gen::time_limit(seconds(5), (*run)->load()));
+  const SimulatedRun simulated = simulate(*gen, options);
+  EXPECT_TRUE(simulated.done);
+  EXPECT_GT(simulated.end, seconds(10));
+  EXPECT_EQ(checked(simulated).word(), Word::kValid) << checked(simulated).reason;
+}
+
 TEST(WatchWorkload, NeedsOneWhoWritesAndOneWhoWatches) {
   WorkloadOptions options = options_of(1);
   options.concurrency = 1;

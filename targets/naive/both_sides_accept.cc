@@ -108,7 +108,10 @@ State decode_state(kv::ByteReader& in) {
 
 class BothSidesAccept : public Design {
  public:
-  BothSidesAccept(const DesignOptions& options, Env& env) : options_(options), env_(env) {}
+  BothSidesAccept(const DesignOptions& options, Env& env)
+      : options_(options),
+        env_(env),
+        copy_(kv::ServicePolicy{.wrong_ignore_guards = !options.guards}) {}
 
   void restore(std::string_view record) override { learn(record); }
 

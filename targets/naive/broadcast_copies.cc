@@ -14,7 +14,10 @@ namespace {
 
 class BroadcastCopies : public Design {
  public:
-  BroadcastCopies(const DesignOptions& options, Env& env) : options_(options), env_(env) {}
+  BroadcastCopies(const DesignOptions& options, Env& env)
+      : options_(options),
+        env_(env),
+        copy_(kv::ServicePolicy{.wrong_ignore_guards = !options.guards}) {}
 
   void restore(std::string_view record) override { apply(record); }
 

@@ -56,6 +56,7 @@ enum class Merge : uint8_t {
 struct DesignOptions {
   NodeId self;
   std::vector<NodeId> members;    // ascending: the order of the nodes' names
+  bool guards = true;             // false: transactions' comparisons with MOD are not looked at
   int64_t failover_ms = 500;      // timeout_failover: so long a primary may be silent
   Merge merge = Merge::kLongest;  // both_sides_accept
 };

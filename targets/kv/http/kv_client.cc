@@ -21,7 +21,6 @@ using kv::JsonNode;
 constexpr Nanos kQuestionDeadline = seconds(1);
 // Of a client that resends: so long it waits for the first answer.
 constexpr Nanos kResendAfter = milliseconds(400);
-const Symbol kList{"list"};
 const Symbol kCompact{"compact"};
 
 // --- What is sent --------------------------------------------------------------------------------
@@ -347,7 +346,7 @@ Op txn_completion(const Op& op, const JsonNode& answer) {
 
 Op done_completion(const Op& op, const JsonNode& answer, const KvClientOptions& options) {
   if (op.f == f::read) return read_completion(op, answer);
-  if (op.f == kList) return list_completion(op, answer, options);
+  if (op.f == f::list) return list_completion(op, answer, options);
   if (op.f == f::txn) return txn_completion(op, answer);
   if (op.f == kCompact) return compact_completion(op, answer);
   if (is_transaction(op, options)) return guarded_completion(op, answer, options);
@@ -406,6 +405,15 @@ class KvClient : public Client {
  private:
   void connect() { http_.emplace(context_, node_.address, node_.client_port); }
 
+  void watch(const Op& op, std::function<void(Op)> done) {
+    start_kv_watch(
+        loop_, *http_, op, options_,
+        [op, options = options_](HttpReply reply) {
+          return kv_completion_of(op, std::move(reply), options);
+        },
+        std::move(done));
+  }
+
   void send(const Op& op, std::function<void(Op)> done) {
     if (!options_.resends) return send_once(op, std::move(done));
     const uint64_t turn = ++*turn_;
@@ -423,15 +431,6 @@ class KvClient : public Client {
     loop_.at(loop_.now() + kResendAfter, [again, turn, weak = std::weak_ptr(turn_)] {
       if (const auto current = weak.lock(); current && *current == turn) again();
     });
-  }
-
-  void watch(const Op& op, std::function<void(Op)> done) {
-    start_kv_watch(
-        loop_, *http_, op, options_,
-        [op, options = options_](HttpReply reply) {
-          return kv_completion_of(op, std::move(reply), options);
-        },
-        std::move(done));
   }
 
   void send_once(const Op& op, std::function<void(Op)> done) {
@@ -488,7 +487,7 @@ void ask_value(Loop& loop, const NodeInfo& node, std::string_view target, Callba
 }  // namespace
 
 std::vector<Symbol> kv_client_ops() {
-  return {f::read, f::write, f::cas, f::delete_, kList, f::txn, f::watch, kCompact};
+  return {f::read, f::write, f::cas, f::delete_, f::list, f::txn, f::watch, kCompact};
 }
 
 std::optional<Op> kv_refusal_of(const Op& op, const KvClientOptions& options) {
@@ -510,7 +509,7 @@ std::optional<Op> kv_refusal_of(const Op& op, const KvClientOptions& options) {
 
 KvCall kv_call_of(const Op& op, const KvClientOptions& options) {
   if (op.f == f::read) return {"/v3/kv/range", range_body(op, options)};
-  if (op.f == kList) return {"/v3/kv/range", list_body(op, options)};
+  if (op.f == f::list) return {"/v3/kv/range", list_body(op, options)};
   if (op.f == f::txn) return {"/v3/kv/txn", txn_body(op, options)};
   if (op.f == kCompact)
     return {"/v3/kv/compaction", R"({"revision":")" + std::to_string(op.value.as_int()) + "\"}"};

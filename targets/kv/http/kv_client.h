@@ -2,8 +2,7 @@
 // observers ask such a store.
 //
 // A value is stored as its JSON text; null is stored as absence (writing it deletes). Operations:
-// - read, write, delete, and cas. A change with op.expected (a number; 0: absent) happens only
-// where
+// - read, write, delete, and cas. A change with op.expected (a number; 0: absent) happens only where
 //   that is the key's mod_revision; a cas without it compares the stored text with the old value. A
 //   completion carries the key's revision (0: absent) and, as `at`, the store's; that of a deletion
 //   also, as extra `deleted`, how many keys there were.

@@ -21,7 +21,6 @@ Value with(const Value& object, Symbol name, Value value) {
 }
 
 const Symbol kGuards{"guards"};
-const Symbol kListing{"list"};
 
 }  // namespace
 
@@ -54,7 +53,7 @@ Op ValueGuards::translated(const Op& op) const {
 Op ValueGuards::completed(const Op& op, const Op& done) {
   Op out = complete(op, done.type);
   if (done.type == OpType::kOk) remember(op, done);
-  if (op.f == kListing && done.type == OpType::kOk) {
+  if (op.f == f::list && done.type == OpType::kOk) {
     out.value = Value::array(without_revisions(done.value));
   } else if (op.f == f::read) {
     out.value = done.value;
@@ -75,7 +74,7 @@ void ValueGuards::remember(const Op& op, const Op& done) {
   if (op.f == f::write) last_[op.key] = op.value;
   if (op.f == f::delete_) last_[op.key] = Value();
   if (op.f == f::cas) last_[op.key] = op.value.as_array()[1];
-  if (op.f == kListing) remember_list(op.key, done.value);
+  if (op.f == f::list) remember_list(op.key, done.value);
   if (op.f != f::txn) return;
   for (const Value& write : op.value.as_array())
     last_[write.as_array()[1].as_symbol()] = write.as_array()[2];
