@@ -303,7 +303,7 @@ Result<Plan> plan_target(const TestSpec& spec) {
   auto info = load_target(spec.target);
   if (!info) return info.error();
   if (auto chosen = choose_workload(plan, *info); !chosen) return chosen.error();
-  auto settings = settings_of(spec, *info);
+  auto settings = settings_of(plan.spec, *info);
   if (!settings) return settings.error();
   plan.settings = std::move(*settings);
   for (const TargetOption& option : info->options) {

@@ -38,7 +38,9 @@ class NaiveTarget : public Target {
       : name_(std::move(name)), flags_(std::move(flags)), election_timeout_(election_timeout) {}
 
   std::string_view name() const override { return name_; }
-  Claims claims() const override { return {.election_timeout_min = election_timeout_}; }
+  Claims claims() const override {
+    return {.watch = true, .election_timeout_min = election_timeout_};
+  }
   std::vector<Symbol> ops() const override { return kv_client_ops(); }
   bool has_daemons() const override { return true; }
   std::vector<std::string> binaries(const Layout& layout) const override {

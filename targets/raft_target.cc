@@ -54,10 +54,17 @@ class RaftTarget : public Target {
   std::string_view name() const override { return policy_.name; }
   Claims claims() const override {
     return {.orderable = policy_.orderable,
-            .watch = true,
+            .watch = watches(),
             .election_timeout_min = milliseconds(settings_.election_ms_min)};
   }
-  std::vector<Symbol> ops() const override { return kv_client_ops(); }
+  // A watch begins at a revision: who has other tokens has no place to begin at.
+  bool watches() const { return policy_.client.tokens == KvTokens::kRevision; }
+  std::vector<Symbol> ops() const override {
+    std::vector<Symbol> ops = kv_client_ops();
+    if (!watches())
+      std::erase_if(ops, [](Symbol op) { return op == f::watch || op == Symbol("compact"); });
+    return ops;
+  }
   bool has_daemons() const override { return true; }
   std::vector<std::string> binaries(const Layout& layout) const override {
     return {program(layout)};

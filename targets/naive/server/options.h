@@ -13,6 +13,7 @@ namespace assay::naive {
 
 struct ServerOptions {
   DesignName design{};
+  bool guards = true;
   int64_t failover_ms = 500;
   Merge merge = Merge::kLongest;
   raft::ServerOptions common;  // name, data, client, peer, cluster; the rest plays no part

@@ -8,6 +8,7 @@
 
 #include "targets/kv/http/http_front.h"
 #include "targets/kv/http/http_server.h"
+#include "targets/kv/http/watch_streams.h"
 #include "targets/naive/server/journal.h"
 #include "targets/raft/server/data_folder.h"
 #include "targets/raft/server/log_line.h"
@@ -51,6 +52,7 @@ class Server {
   explicit Server(const ServerOptions& options) : options_(options) {}
   ~Server() {
     http_.reset();
+    watches_.reset();
     design_.reset();  // with the responders of those that still wait
   }
 
@@ -65,6 +67,7 @@ class Server {
 
  private:
   const raft::ServerOptions& common() const { return options_.common; }
+  const kv::Service& service() const { return design_->service(); }
 
   std::string start() {
     std::string error;
@@ -94,6 +97,11 @@ class Server {
     for (const raft::MemberAddress& member : common().cluster) design.members.push_back(member.id);
     design_ = options_.design.make(design, *env_);
     for (const std::string& record : records) design_->restore(record);
+    // What a node has applied it tells, agreed upon or not.
+    watches_.emplace(context_, WatchStreams::Source{.store = [this]() -> const kv::Store& {
+                                                      return service().store();
+                                                    },
+                                                    .header = [this] { return header(); }});
   }
 
   void serve() {
@@ -123,8 +131,12 @@ class Server {
     });
   }
 
+  // After whatever the design was handed.
   void note_changes() {
     const Status status = design_->status();
+    if (status.applied != seen_applied_ || status.chain != seen_chain_) watches_->notify();
+    seen_applied_ = status.applied;
+    seen_chain_ = status.chain;
     if (status.leader == seen_leader_ && status.epoch == seen_epoch_) return;
     seen_leader_ = status.leader;
     seen_epoch_ = status.epoch;
@@ -138,14 +150,16 @@ class Server {
     auto parsed = kv::parse_http(request);
     if (auto* refused = std::get_if<HttpResponse>(&parsed)) return respond(std::move(*refused));
     auto& wanted = std::get<kv::FrontRequest>(parsed);
+    if (auto* watch = std::get_if<kv::WatchRequest>(&wanted))
+      return watches_->open(std::move(*watch), std::move(respond));
     auto* store = std::get_if<kv::Request>(&wanted);
     if (store == nullptr) return respond(answer(wanted));
-    design_->request(
-        std::move(*store),
-        [this, to = std::make_shared<Responder>(std::move(respond))](const kv::Result& result) {
-          journal_->sync();
-          (*to)(render(result));
-        });
+    auto to = std::make_shared<Responder>(std::move(respond));
+    design_->request(std::move(*store), [this, to](const kv::Result& result) {
+      journal_->sync();
+      (*to)(render(result));
+    });
+    note_changes();
   }
 
   HttpResponse render(const kv::Result& result) const {
@@ -171,10 +185,10 @@ class Server {
     if (std::holds_alternative<kv::VersionQuery>(query)) return kv::render_version(kApiVersion);
     if (std::holds_alternative<kv::MemberListQuery>(query)) return members();
     if (std::holds_alternative<kv::HashQuery>(query))
-      return kv::render_hash(header(), status.revision, status.state_hash);
+      return kv::render_hash(header(), service().revision(), service().state_hash());
     if (std::holds_alternative<kv::StatusQuery>(query)) {
       return kv::render(header(),
-                        kv::StatusAnswer{.revision = status.revision,
+                        kv::StatusAnswer{.revision = service().revision(),
                                          .version = std::string(kApiVersion),
                                          .db_size = static_cast<int64_t>(journal_->bytes()),
                                          .leader = status.leader.value,
@@ -187,7 +201,7 @@ class Server {
                                      .commit = status.applied,
                                      .applied = status.applied,
                                      .chain = status.chain,
-                                     .at = status.revision});
+                                     .at = service().revision()});
   }
 
   HttpResponse members() const {
@@ -226,9 +240,12 @@ class Server {
   std::optional<raft::PeerNet> net_;
   std::optional<AsioEnv> env_;
   std::unique_ptr<Design> design_;
+  std::optional<WatchStreams> watches_;
   std::optional<HttpServer> http_;
   NodeId seen_leader_;
   uint64_t seen_epoch_ = 0;
+  uint64_t seen_applied_ = 0;
+  uint64_t seen_chain_ = 0;
 };
 
 }  // namespace
