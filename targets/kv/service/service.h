@@ -12,6 +12,9 @@ namespace assay::kv {
 
 class Service {
  public:
+  Service() = default;
+  explicit Service(Store store) : store_(std::move(store)) {}
+
   // Any request, as one atomic step. An Error means that nothing changed. Takes the request by
   // value: keys and values are moved into the store.
   Result apply(Request request);
