@@ -663,10 +663,13 @@ void Core::tick_snapshot(Progress& progress) {
 }
 
 bool Core::sends_snapshot_to(NodeId node) const {
-  if (role_ != Role::kLeader) return false;
-  return std::any_of(others_.begin(), others_.end(), [node](const Progress& progress) {
-    return progress.id == node && progress.state == Progress::State::kSnapshot;
-  });
+  const Progress* progress = role_ == Role::kLeader ? progress_of(node) : nullptr;
+  return progress != nullptr && progress->state == Progress::State::kSnapshot;
+}
+
+bool Core::lags(NodeId node) const {
+  const Progress* progress = role_ == Role::kLeader ? progress_of(node) : nullptr;
+  return progress != nullptr && progress->state != Progress::State::kReplicate;
 }
 
 void Core::snapshot_moves(NodeId node) {

@@ -106,8 +106,9 @@ struct Ready {
   // Reads that will never be granted: this node ceased to lead.
   std::vector<ReadId> aborted_reads;
 
-  // Members that need a snapshot of what is applied here, now. Each is named once; the sending is
-  // to end when sends_snapshot_to() is no longer true.
+  // Members that need a snapshot, of what is applied here now or of an earlier state from which
+  // the log here goes on. Each is named once; the sending is to rest when sends_snapshot_to() is no
+  // longer true, and has come to its end when lags() is not.
   std::vector<NodeId> snapshots;
 
   bool empty() const {
@@ -149,6 +150,8 @@ class Core {
   bool install(LogIndex index, Term term);
   // Whether a leader's host is to go on sending a snapshot there.
   bool sends_snapshot_to(NodeId node) const;
+  // Whether that member is not known to follow the log of this node, which leads.
+  bool lags(NodeId node) const;
   // The snapshot on its way there makes headway.
   void snapshot_moves(NodeId node);
 
@@ -173,6 +176,7 @@ class Core {
   bool mutated(Mutation mutation) const { return config_.mutations.has(mutation); }
   bool is_voter(NodeId id) const;
   Progress* progress_of(NodeId id);
+  const Progress* progress_of(NodeId id) const { return const_cast<Core*>(this)->progress_of(id); }
   std::string describe() const;
   Message message_to(NodeId to, MessageType type) const;
   void send(Message message) { messages_.push_back(std::move(message)); }

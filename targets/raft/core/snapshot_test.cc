@@ -46,7 +46,7 @@ TEST_F(LaggingMember, IsSentASnapshotAndThenTheRestOfTheLog) {
   cluster_.settle();
   ASSERT_TRUE(cluster_.install(3, snapshot));
   cluster_.settle();
-  EXPECT_FALSE(cluster_[1].sends_snapshot_to(NodeId{3}));
+  EXPECT_FALSE(cluster_[1].lags(NodeId{3}));
   EXPECT_EQ(cluster_.member(3).applied, cluster_.member(1).applied);
   EXPECT_EQ(cluster_[3].marks().count(Mark::kSnapshotResetLog), 1u);
   EXPECT_EQ(cluster_[3].log().first_index(), snapshot.index + 1);
@@ -74,8 +74,10 @@ TEST_F(LaggingMember, IsProbedAgainWhenNothingIsHeardOfTheSnapshot) {
   heal_until_wanted();
   cluster_.run(7);
   EXPECT_EQ(cluster_[1].marks().count(Mark::kSnapshotTimedOut), 0u);
-  cluster_.run(1);
+  cluster_.tick(1);
   EXPECT_EQ(cluster_[1].marks().count(Mark::kSnapshotTimedOut), 1u);
+  EXPECT_FALSE(cluster_[1].sends_snapshot_to(NodeId{3}));
+  EXPECT_TRUE(cluster_[1].lags(NodeId{3}));
   run_until_wanted(2);
 }
 
