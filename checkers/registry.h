@@ -14,6 +14,12 @@
   X(durable)              \
   X(dirty_reads)          \
   X(reconcile)            \
+  X(lock)                 \
+  X(bank)                 \
+  X(unique_names)         \
+  X(snapshot_reads)       \
+  X(minority_silence)     \
+  X(convergence)          \
   X(stats)                \
   X(non_vacuity)          \
   X(availability)         \
