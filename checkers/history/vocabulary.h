@@ -27,6 +27,18 @@
 //                                           proven invalid, and the load ends here
 // Client invocations after the heal carry extra {"phase":"recovery"} or {"phase":"final"}.
 //
+// Client operations on many keys:
+//   list  key = a prefix; ok value [[key, value, revision] ...]: the live keys, read at one instant
+//   txn   value [["w", key, value] ...] (null: delete), all or none; extra "guards" [[key, token] ...]
+//         (token 0: absent) that must all hold. ok: `revision` = `at` = revision of the change
+// Further extra fields of client operations:
+//   intent   a name, unique in the run: all operations of one read-decide-write loop carry it
+//   sets     of an object write: the field that its author means to change
+//   fence    of a write to a protected object: the fence number of the lock that is held
+//   stale    true, of a read: need not be of the latest state
+//   gives_up true, of the operation after which its intent is abandoned, should it be refused
+//   session  who reads, where that is not the process
+//
 // Header members beside those of HistoryHeader:
 //   claims      {"read":"linearizable|sequential|stale","guarded-write":true,"durable":"sync", …}
 //   thresholds  K17's counters by name -> number, where the spec sets its own
@@ -47,6 +59,7 @@ namespace assay {
 
 namespace f {
 inline const Symbol chain{"chain"}, start{"start"}, phase{"phase"}, proof{"proof"};
+inline const Symbol list{"list"};
 }  // namespace f
 
 // "partition" for start-partition; empty when f is not of that form.
@@ -147,10 +160,12 @@ Timing timing_of(const HistoryHeader& header);
 // "sequential" or "stale". What stands in the header comes as it is.
 std::string_view read_claim(const HistoryHeader& header);
 
-// The counters that a header's `thresholds` may set.
+// The counters that a header's `thresholds` may set: K17's, and the bounds of availability
+// (gap_ms_max), reconcile (attempts_max) and lock (lock_ms_max).
 inline constexpr std::string_view kThresholds[] = {
     "ok_per_f",      "conflicts_percent", "faults_bitten", "ok_under_fault",
-    "ok_after_heal", "final_ok",          "gap_ms_max"};
+    "ok_after_heal", "final_ok",          "gap_ms_max",    "attempts_max",
+    "lock_ms_max"};
 // One of them: the header's, else the fallback.
 int64_t threshold_of(const HistoryHeader& header, std::string_view name, int64_t fallback);
 

@@ -52,9 +52,11 @@ class EtcdTarget : public Target {
   Claims claims() const override {
     // It counts elections in whole heartbeats.
     const int64_t ticks = settings_.election_ms / settings_.heartbeat_ms;
-    return {.election_timeout_min = milliseconds(ticks * settings_.heartbeat_ms)};
+    return {.watch = true,
+            .compacts = settings_.compaction != kCompactionOff,
+            .election_timeout_min = milliseconds(ticks * settings_.heartbeat_ms)};
   }
-  std::vector<Symbol> ops() const override { return {f::read, f::write, f::cas, f::delete_}; }
+  std::vector<Symbol> ops() const override { return kv_client_ops(); }
   bool has_daemons() const override { return true; }
   TargetSettings drawn() const override { return drawn_; }
   std::vector<std::string> binaries(const Layout&) const override {

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "checkers/history/history_io.h"
+#include "checkers/history/watch_value.h"
 #include "targets/kv/http/testing_gateway.h"
 #include "targets/raft/server/frame.h"
 #include "targets/raft/server/testing_servers.h"
@@ -97,6 +98,108 @@ TEST_F(ServerTest, ServesReadsWritesAndTransactionsOnEveryNode) {
     ++revision;
   }
   EXPECT_TRUE(loop_.run_until([&] { return converged(); }));
+}
+
+// --- Watches
+
+Op watch_of(int64_t from, Nanos span) {
+  return op_of(f::watch, "w/", to_value(WatchWish{Symbol("w/"), from, span}));
+}
+std::vector<int64_t> revisions_in(const Op& watch) {
+  std::vector<int64_t> revisions;
+  const auto seen = watch_seen(watch.value);
+  EXPECT_TRUE(seen) << watch.value.to_json();
+  for (const WatchedEvent& event : seen ? seen->events : std::vector<WatchedEvent>{})
+    revisions.push_back(event.revision);
+  return revisions;
+}
+
+TEST_F(ServerTest, EveryNodeTellsTheSameChangesAndOneGoesOnWhereAnotherEnded) {
+  start(3);
+  const int first = leader();
+  for (int i = 0; i < 6; ++i) run(first, op_of(f::write, "w/1", i));
+  ASSERT_TRUE(loop_.run_until([&] { return converged(); }));
+  int64_t next = 4;
+  for (int node = 0; node < 3; ++node) {
+    EXPECT_EQ(revisions_in(run(node, watch_of(4, milliseconds(100)))),
+              (std::vector<int64_t>{4, 5, 6, 7}));
+    const Op done = run(node, watch_of(next, milliseconds(100)));
+    EXPECT_EQ(revisions_in(done).size(), node == 0 ? 4u : 1u);
+    next = watch_next(done.value);
+    run(first, op_of(f::write, "w/2", node));
+    ASSERT_TRUE(loop_.run_until([&] { return converged(); }));
+  }
+}
+
+TEST_F(ServerTest, AWatchIsToldWhatHappensWhileItIsOpen) {
+  start(3);
+  const int first = leader();
+  auto watcher = make_kv_client(loop_, servers_->node((first + 1) % 3), {});
+  std::optional<Op> done;
+  watcher->invoke(watch_of(2, seconds(2)), [&](Op completed) { done = std::move(completed); });
+  for (int i = 0; i < 3; ++i) run(first, op_of(f::write, "w/1", i));
+  ASSERT_TRUE(loop_.run_until([&] { return done.has_value(); }));
+  EXPECT_EQ(revisions_in(*done), (std::vector<int64_t>{2, 3, 4}));
+  const auto seen = watch_seen(done->value);
+  ASSERT_FALSE(seen->progress.empty()) << "one comes every half second";
+  EXPECT_EQ(seen->progress.back().revision, 4);
+}
+
+// etcd#20221: what is older than the revision asked for is none of the watcher's business.
+TEST_F(ServerTest, AMemberThatLagsWaitsForTheRevisionAskedFor) {
+  start(3);
+  const int first = leader();
+  const int lagging = (first + 1) % 3;
+  run(first, op_of(f::write, "w/1", 0));  // 2
+  ASSERT_TRUE(loop_.run_until([&] { return converged(); }));
+  servers_->child(lagging).signal(SIGSTOP);
+  for (int i = 0; i < 3; ++i) run(first, op_of(f::write, "w/1", i));  // 3, 4, 5
+  auto watcher = make_kv_client(loop_, servers_->node(lagging), {});
+  std::optional<Op> done;
+  watcher->invoke(watch_of(5, seconds(3)), [&](Op completed) { done = std::move(completed); });
+  loop_.run_for(std::chrono::milliseconds(50));
+  servers_->child(lagging).signal(SIGCONT);
+  ASSERT_TRUE(loop_.run_until([&] { return done.has_value(); }));
+  EXPECT_EQ(revisions_in(*done), std::vector<int64_t>{5});
+}
+
+TEST_F(ServerTest, CompactionReachesEveryNodeAndItsWatches) {
+  start(3);
+  const int first = leader();
+  for (int i = 0; i < 6; ++i) run(first, op_of(f::write, "w/1", i));  // 2 to 7
+  EXPECT_EQ(run(first, op_of(Symbol("compact"), "", 5)).type, OpType::kOk);
+  const Op again = run(first, op_of(Symbol("compact"), "", 5));
+  EXPECT_EQ(again.type, OpType::kFail);
+  ASSERT_TRUE(loop_.run_until([&] { return converged(); }));
+  for (int node = 0; node < 3; ++node) {
+    const Op gone = run(node, watch_of(4, seconds(2)));
+    EXPECT_EQ(gone.value.text_or("end", ""), "compacted");
+    EXPECT_EQ(gone.value.int_or("compact_revision", 0), 5);
+    EXPECT_EQ(revisions_in(run(node, watch_of(5, milliseconds(100)))),
+              (std::vector<int64_t>{5, 6, 7}));
+  }
+}
+
+TEST_F(ServerTest, ANodeThatDiesCutsItsWatches) {
+  start(3);
+  const int first = leader();
+  run(first, op_of(f::write, "w/1", 0));
+  auto watcher = make_kv_client(loop_, servers_->node(first), {});
+  std::optional<Op> done;
+  watcher->invoke(watch_of(2, seconds(60)), [&](Op completed) { done = std::move(completed); });
+  loop_.run_for(std::chrono::milliseconds(300));
+  servers_->child(first).end(SIGKILL);
+  ASSERT_TRUE(loop_.run_until([&] { return done.has_value(); }));
+  EXPECT_EQ(done->value.text_or("end", ""), "cut");
+  EXPECT_EQ(watch_next(done->value), 3);
+}
+
+TEST_F(ServerTest, TheCanaryBeginsEveryWatchWithTheNextChange) {
+  start(1, {"--unsafe-canary-watch-from-now"});
+  leader();
+  run(0, op_of(f::write, "w/1", 0));
+  EXPECT_EQ(revisions_in(run(0, watch_of(2, milliseconds(100)))), std::vector<int64_t>{});
+  EXPECT_THAT(servers_->log(0), HasSubstr("UNSAFE CANARY"));
 }
 
 TEST_F(ServerTest, ANodeThatWasKilledComesBackWithEverything) {
@@ -248,8 +351,11 @@ TEST_F(ServerTest, ChainsOfAllNodesAreEqual) {
 }
 
 TEST_F(ServerTest, TheCanariesAreRightWhileNothingGoesWrong) {
-  for (const char* canary : {"--unsafe-canary-local-reads", "--unsafe-canary-early-ack",
-                             "--unsafe-canary-buffered-ack"}) {
+  for (const char* canary :
+       {"--unsafe-canary-local-reads", "--unsafe-canary-early-ack", "--unsafe-canary-buffered-ack",
+        "--unsafe-canary-forgotten-vote", "--unsafe-canary-unchecked-leader-reads",
+        "--unsafe-canary-watch-from-now", "--unsafe-canary-ignored-guards",
+        "--unsafe-canary-token=content-hash"}) {
     SCOPED_TRACE(canary);
     start(3, {canary});
     const int first = leader();
