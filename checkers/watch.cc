@@ -26,6 +26,7 @@
 
 #include "checkers/facts.h"
 #include "checkers/history/vocabulary.h"
+#include "checkers/key_events.h"
 #include "checkers/registry.h"
 #include "checkers/watch_evidence.h"
 #include "checkers/words.h"
@@ -50,11 +51,6 @@ std::string said(int64_t revision, Symbol key, bool deleted, const Value& value)
 }
 std::string said(const WatchedEvent& e) { return said(e.revision, e.key, e.deleted, e.value); }
 std::string said(const Change& c) { return said(c.revision, c.key, c.deleted, c.value); }
-
-std::string who(const Operation& op) {
-  std::string text = "p" + std::to_string(op.process().id);
-  return op.node().empty() ? text : text + " through " + std::string(op.node().text());
-}
 
 // "p7, which watched w/ from revision 10 through n2 (13.9 s to 15.4 s)".
 std::string watcher(const Operation& op, const Leg& leg) {

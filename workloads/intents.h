@@ -11,14 +11,11 @@
 #include <string>
 
 #include "checkers/history/rng.h"
+#include "checkers/history/vocabulary.h"
 #include "workloads/actors.h"
 #include "workloads/settings.h"
 
 namespace assay {
-
-namespace f {
-inline const Symbol list{"list"};
-}  // namespace f
 
 struct Retry {
   int64_t attempts_max = 5;  // writes per intent

@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "checkers/history/history_io.h"
+#include "checkers/history/vocabulary.h"
 #include "targets/asio/asio_loop.h"
 #include "targets/kv/http/base64.h"
 #include "targets/kv/http/error_table.h"
@@ -18,8 +19,6 @@ namespace {
 using kv::JsonNode;
 
 constexpr Nanos kQuestionDeadline = seconds(1);
-const Symbol kList{"list"};
-const Symbol kCompact{"compact"};
 
 // --- What is sent --------------------------------------------------------------------------------
 
@@ -315,9 +314,9 @@ Op txn_completion(const Op& op, const JsonNode& answer) {
 
 Op done_completion(const Op& op, const JsonNode& answer, const KvClientOptions& options) {
   if (op.f == f::read) return read_completion(op, answer);
-  if (op.f == kList) return list_completion(op, answer, options);
+  if (op.f == f::list) return list_completion(op, answer, options);
   if (op.f == f::txn) return txn_completion(op, answer);
-  if (op.f == kCompact) return compact_completion(op, answer);
+  if (op.f == f::compact) return compact_completion(op, answer);
   if (op.f == f::cas || guarded(op)) return guarded_completion(op, answer);
   return change_completion(op, answer);
 }
@@ -366,6 +365,7 @@ class KvClient : public Client {
           },
           std::move(done));
     }
+    if (op.f == f::compact && options_.compacted) *options_.compacted = true;
     const KvCall call = kv_call_of(op, options_);
     http_.request("POST", call.target, call.body,
                   [op, options = options_, done = std::move(done)](HttpReply reply) {
@@ -416,7 +416,7 @@ void ask_value(Loop& loop, const NodeInfo& node, std::string_view target, Callba
 }  // namespace
 
 std::vector<Symbol> kv_client_ops() {
-  return {f::read, f::write, f::cas, f::delete_, kList, f::txn, f::watch, kCompact};
+  return {f::read, f::write, f::cas, f::delete_, f::list, f::txn, f::watch, f::compact};
 }
 
 std::optional<Op> kv_refusal_of(const Op& op) {
@@ -428,7 +428,7 @@ std::optional<Op> kv_refusal_of(const Op& op) {
   }
   if (op.f == f::watch && !watch_wish(op.value))
     return failed(op, "invalid", R"(expected {"prefix", "from", "for"})");
-  if (op.f == kCompact && !op.value.is_int()) return failed(op, "invalid", "expected a revision");
+  if (op.f == f::compact && !op.value.is_int()) return failed(op, "invalid", "expected a revision");
   if (!guarded(op) || op.expected.is_number()) return std::nullopt;
   return failed(
       op, "invalid",
@@ -437,9 +437,9 @@ std::optional<Op> kv_refusal_of(const Op& op) {
 
 KvCall kv_call_of(const Op& op, const KvClientOptions& options) {
   if (op.f == f::read) return {"/v3/kv/range", range_body(op, options)};
-  if (op.f == kList) return {"/v3/kv/range", list_body(op, options)};
+  if (op.f == f::list) return {"/v3/kv/range", list_body(op, options)};
   if (op.f == f::txn) return {"/v3/kv/txn", txn_body(op, options)};
-  if (op.f == kCompact)
+  if (op.f == f::compact)
     return {"/v3/kv/compaction", R"({"revision":")" + std::to_string(op.value.as_int()) + "\"}"};
   if (op.f == f::cas || guarded(op)) return {"/v3/kv/txn", guarded_body(op, options)};
   if (op.f == f::delete_) return {"/v3/kv/deleterange", with_key(op, options) + '}'};

@@ -30,6 +30,8 @@ namespace assay {
 struct KvClientOptions {
   bool serializable_reads = false;  // any node may answer them from what it has
   std::string key_prefix;           // of every key in the store
+  // Where it is given: true from the first compaction on that a client is asked for.
+  std::shared_ptr<bool> compacted;
 };
 
 // Each f that a KvClient serves.
