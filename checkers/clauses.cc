@@ -8,9 +8,6 @@ namespace {
 // Workloads of which every element is acknowledged once and for all.
 const std::vector<std::string_view> kAcknowledged = {"set", "register", "cas-versioned"};
 const std::vector<std::string_view> kUpdates = {"counter", "append", "ref-update"};
-// Every read is of the state that writes alone have made, not of what a guard has let pass.
-const std::vector<std::string_view> kLocks = {"lock-without-timeout", "lock-with-timeout",
-                                              "lock-with-fencing", "leader-election"};
 
 std::vector<Clause> make_clauses() {
   return {
@@ -35,8 +32,9 @@ std::vector<Clause> make_clauses() {
       {"H4", "Future decisions use shared history",
        "A machine may observe, speculate, or temporarily lack information, but distributed actions "
        "must be grounded in the globally accepted history rather than private memory.",
-       {{"linearizable", {}}, {"version-order", {}}, {"snapshot-reads", {}}, {"dirty-reads", {}},
-        {"object-count", {}}, {"lock", {"lock-with-timeout"}}},
+       {{"linearizable", {}}, {"version-order", {}}, {"revisions/header-revision", {}},
+        {"snapshot-reads", {}}, {"dirty-reads", {}}, {"object-count", {}},
+        {"lock", {"lock-with-timeout"}}},
        {"partition", "pause", "kill"},
        {}},
       {"H5", "Agreement is more fundamental than replication",
@@ -53,7 +51,7 @@ std::vector<Clause> make_clauses() {
        {}},
       {"V2", "Distinguish every accepted history",
        "A shared history that evolves over time must give every accepted state a unique identity.",
-       {{"revisions", {}}},
+       {{"revisions/tokens", {}}},
        {"kill"},
        {"clocks that jump"}},
       {"V3", "Detect stale understanding",

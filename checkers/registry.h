@@ -7,7 +7,15 @@
 #define ASSAY_CHECKERS(X) \
   X(linearizable)         \
   X(version_order)        \
+  X(one_history)          \
   X(update_chain)         \
+  X(conflicts)            \
+  X(revisions)            \
+  X(field_ownership)      \
+  X(durable)              \
+  X(dirty_reads)          \
+  X(reconcile)            \
+  X(object_count)         \
   X(stats)                \
   X(non_vacuity)          \
   X(availability)         \

@@ -14,11 +14,12 @@
 //             invoked
 // Exact for histories in which all tokens are known; a state that nobody ever saw, made by a write of
 // unknown outcome, cannot be found missing. `basis` says less: it knows real time alone.
+#include "checkers/update_chain.h"
+
 #include <algorithm>
 #include <optional>
 #include <unordered_map>
 
-#include "checkers/findings.h"
 #include "checkers/history/vocabulary.h"
 #include "checkers/registry.h"
 #include "checkers/words.h"
@@ -26,17 +27,15 @@
 namespace assay::update_chain {
 namespace {
 
-struct Scope {
-  bool orderable;
-  bool one_scale;
-  bool origins_known;  // every change is of a kind that key events show
-};
-
 class Chain {
  public:
   Chain(const History& history, const KeyTrack& track, const Scope& scope)
       : history_(history), track_(track), scope_(scope) {}
 
+  std::optional<Finding> old_token() {
+    auto found = fork();
+    return found ? found : between();
+  }
   std::optional<Finding> judge() {
     for (const auto rule : {&Chain::fork, &Chain::between, &Chain::origin, &Chain::basis}) {
       if (auto found = (this->*rule)()) return found;
@@ -293,12 +292,6 @@ class Chain {
   int64_t by_basis_ = 0;
 };
 
-Scope scope_of(const History& history) {
-  return {.orderable = history.header().token_orderable,
-          .one_scale = one_scale(history),
-          .origins_known = !changes_in_other_words(history)};
-}
-
 class UpdateChain : public Checker {
  public:
   std::string_view name() const override { return "update-chain"; }
@@ -356,6 +349,18 @@ class UpdateChain : public Checker {
 };
 
 }  // namespace
+
+Scope scope_of(const History& history) {
+  return {.orderable = history.header().token_orderable,
+          .one_scale = one_scale(history),
+          .origins_known = !changes_in_other_words(history)};
+}
+
+std::optional<Finding> accepted_on_an_old_token(const History& history, const KeyTrack& track,
+                                                const Scope& scope) {
+  return Chain(history, track, scope).old_token();
+}
+
 }  // namespace assay::update_chain
 
 namespace assay {

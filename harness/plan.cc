@@ -11,6 +11,7 @@ namespace {
 
 constexpr int kNodes = 5;
 constexpr int kGroupSize = 10;
+constexpr const char* kWorkload = "register";
 
 std::string names_of(const auto& items, auto name) {
   std::string names;
@@ -23,6 +24,16 @@ std::string names_of(const auto& items, auto name) {
 
 Error unknown(const std::string& what, const std::string& name, const std::string& known) {
   return input_error("unknown " + what + " \"" + name + "\": expected one of " + known);
+}
+
+// A target that has a workload of its own is run with no other.
+Result<void> choose_workload(Plan& plan, const TargetInfo& info) {
+  std::string& workload = plan.spec.workload;
+  const std::string& only = info.workload;
+  if (workload.empty()) workload = only.empty() ? kWorkload : only;
+  if (only.empty() || workload == only) return {};
+  return input_error("the target \"" + info.name + "\" is run with the workload \"" + only +
+                     "\" alone, found \"" + workload + "\"");
 }
 
 Result<const Workload*> look_up_workload(const TestSpec& spec) {
@@ -291,7 +302,8 @@ Result<Plan> plan_target(const TestSpec& spec) {
     plan.spec.target = std::filesystem::absolute(spec.target).lexically_normal().string();
   auto info = load_target(spec.target);
   if (!info) return info.error();
-  auto settings = settings_of(spec, *info);
+  if (auto chosen = choose_workload(plan, *info); !chosen) return chosen.error();
+  auto settings = settings_of(plan.spec, *info);
   if (!settings) return settings.error();
   plan.settings = std::move(*settings);
   for (const TargetOption& option : info->options) {
@@ -324,7 +336,7 @@ Result<Plan> make_plan(const TestSpec& spec) {
   auto planned = plan_target(spec);
   if (!planned) return planned.error();
   Plan plan = std::move(*planned);
-  auto workload = look_up_workload(spec);
+  auto workload = look_up_workload(plan.spec);
   if (!workload) return workload.error();
   plan.workload = *workload;
   if (auto faults = plan_faults(plan); !faults) return faults.error();

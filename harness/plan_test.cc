@@ -66,6 +66,9 @@ TEST(Plan, RefusesWhatIsNotThereAndSaysWhatIs) {
       {{{"target", "etcd-endpoints"}, {"set", kEndpoints}, {"nodes", "5"}},
        "--nodes: expected 2, as many as etcd-endpoints is given",
        "found 5"},
+      {{{"target", "naive-lock-with-timeout"}, {"workload", "register"}},
+       "\"naive-lock-with-timeout\" is run with the workload \"lock-with-timeout\" alone",
+       "found \"register\""},
   };
   for (const auto& row : rows) {
     const std::string message = refusal(row.options);

@@ -25,7 +25,7 @@ enum class NetMode { kPrivate, kHost };
 
 struct TestSpec {
   std::string target = "raft";
-  std::string workload = "register";
+  std::string workload;  // empty: the only one of the target, or register
   // Unset: partition, pause and kill, of these what the target's powers allow.
   std::optional<std::vector<FaultSpec>> nemesis;
   std::optional<int> nodes;  // unset: as many as the target runs on already, else 5

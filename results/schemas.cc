@@ -224,7 +224,7 @@ constexpr std::string_view kHistoryHeader = R"json({
     "initial": {},
     "failed_cas": {"enum": ["observe", "ignore"]},
     "null_read": {"enum": ["value", "unknown"]},
-    "token": {"enum": ["orderable", "opaque"]},
+    "token": {"enum": ["orderable", "opaque", "none"]},
     "nodes": {"type": "array", "items": {"type": "string"}},
     "faults": {"type": "array", "items": {"type": "string"}},
     "own_faults": {"type": "array", "items": {"type": "string"}},

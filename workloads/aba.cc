@@ -57,7 +57,7 @@ class Aba final : public IntentWorkload {
   std::vector<Symbol> ops() const override { return {f::read, f::write, f::delete_}; }
   std::vector<std::string> checkers() const override {
     return with_usual_checkers({"revisions", "update-chain", "conflicts", "dirty-reads",
-                                "version-order", "linearizable"});
+                                "version-order", "one-history", "linearizable"});
   }
   Value header() const override { return cas_register_header(); }
 

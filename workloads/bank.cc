@@ -68,7 +68,7 @@ class Bank final : public IntentWorkload {
   }
   std::vector<Symbol> ops() const override { return {f::list, f::txn}; }
   std::vector<std::string> checkers() const override {
-    return with_usual_checkers({"bank", "revisions", "dirty-reads", "reconcile", "version-order"});
+    return with_usual_checkers({"bank", "revisions", "dirty-reads", "reconcile", "version-order", "one-history"});
   }
   Value header() const override {
     return Value::object({{Symbol("total"), Value(kAccounts * kEach)}});

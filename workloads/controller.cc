@@ -97,7 +97,7 @@ class Controller final : public Workload {
   std::vector<Symbol> ops() const override { return {f::list, f::read, f::write, f::txn}; }
   bool guarded() const override { return true; }
   std::vector<std::string> checkers() const override {
-    return with_usual_checkers({"object-count", "revisions", "dirty-reads", "version-order"});
+    return with_usual_checkers({"object-count", "revisions", "dirty-reads", "version-order", "one-history"});
   }
   Value header() const override {
     return Value::object(

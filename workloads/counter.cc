@@ -28,7 +28,7 @@ class Counter final : public IntentWorkload {
   std::vector<Symbol> ops() const override { return {f::read, f::write}; }
   std::vector<std::string> checkers() const override {
     return with_usual_checkers({"durable", "update-chain", "conflicts", "reconcile", "revisions",
-                                "dirty-reads", "version-order", "linearizable"});
+                                "dirty-reads", "version-order", "one-history", "linearizable"});
   }
   Value header() const override { return cas_register_header(); }
 

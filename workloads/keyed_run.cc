@@ -138,7 +138,7 @@ std::vector<std::string> with_usual_checkers(std::vector<std::string> first) {
 }
 
 std::vector<std::string> register_checkers() {
-  return with_usual_checkers({"linearizable", "version-order", "update-chain", "conflicts"});
+  return with_usual_checkers({"linearizable", "version-order", "one-history", "update-chain", "conflicts"});
 }
 
 Result<std::unique_ptr<WorkloadRun>> KeyedRun::start(const Workload& workload,

@@ -231,7 +231,7 @@ class Lock final : public Workload {
   bool guarded() const override { return true; }
   std::vector<std::string> checkers() const override {
     return with_usual_checkers(
-        {"lock", "update-chain", "conflicts", "revisions", "dirty-reads", "version-order"});
+        {"lock", "update-chain", "conflicts", "revisions", "dirty-reads", "version-order", "one-history"});
   }
   Value header() const override { return Value::object({}); }
   std::vector<WorkloadOption> options() const override {

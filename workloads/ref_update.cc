@@ -34,7 +34,7 @@ class RefUpdate final : public IntentWorkload {
   std::vector<Symbol> ops() const override { return {f::read, f::write}; }
   std::vector<std::string> checkers() const override {
     return with_usual_checkers({"update-chain", "conflicts", "reconcile", "revisions",
-                                "dirty-reads", "durable", "version-order", "linearizable"});
+                                "dirty-reads", "durable", "version-order", "one-history", "linearizable"});
   }
   Value header() const override { return cas_register_header(); }
 

@@ -38,7 +38,7 @@ class Set final : public Workload {
   std::vector<Symbol> ops() const override { return {f::list, f::write}; }
   bool guarded() const override { return true; }
   std::vector<std::string> checkers() const override {
-    return with_usual_checkers({"durable", "revisions", "dirty-reads", "version-order"});
+    return with_usual_checkers({"durable", "revisions", "dirty-reads", "version-order", "one-history"});
   }
   Value header() const override { return set_header(); }
   Result<std::unique_ptr<WorkloadRun>> start(const WorkloadOptions& options) const override {

@@ -56,7 +56,7 @@ class UniqueNames final : public IntentWorkload {
   std::vector<Symbol> ops() const override { return {f::list, f::read, f::write, f::delete_}; }
   std::vector<std::string> checkers() const override {
     return with_usual_checkers({"unique-names", "update-chain", "conflicts", "revisions",
-                                "dirty-reads", "version-order"});
+                                "dirty-reads", "version-order", "one-history"});
   }
   Value header() const override { return Value::object({}); }
 

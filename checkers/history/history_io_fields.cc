@@ -239,7 +239,8 @@ std::optional<JsonError> read_header(const Value& line, const JsonColumns& colum
   header.initial = line["initial"];
   fields.choice("failed_cas", "observe", "ignore", header.failed_cas_observes);
   fields.choice("null_read", "value", "unknown", header.null_read_is_value);
-  fields.choice("token", "orderable", "opaque", header.token_orderable);
+  if (line["token"] != Value("none"))  // a store without tokens
+    fields.choice("token", "orderable", "opaque", header.token_orderable);
   fields.texts("nodes", header.nodes);
   fields.texts("faults", header.faults);
   const Value& claims = line["claims"];

@@ -11,9 +11,9 @@ namespace assay::linearizable {
 namespace {
 
 // Operations one after another; times are given where they matter.
-class Story {
+class Tale {
  public:
-  Story() { history_.conventions.initial = number(0); }
+  Tale() { history_.conventions.initial = number(0); }
 
   Position now() const { return now_; }
   // What is under way meanwhile: called before all that follows, returning where `end` says.
@@ -68,34 +68,34 @@ void expect_invalid(const KeyHistory& history) {
 }
 
 // The order tried makes a value current as early as may be: a failed cas just afterwards fails.
-void write_late(Story& story, int64_t value) {
+void write_late(Tale& story, int64_t value) {
   const size_t write = story.begin(Call::kWrite, value);
   story.mismatch(value);
   story.end(write);
 }
 
 TEST(Mending, OfTheOnlyValue) {
-  Story story;
+  Tale story;
   write_late(story, 1);
   expect_mended(story.history());
 }
 
 TEST(Mending, AtTheVeryBeginning) {
-  Story story;
+  Tale story;
   write_late(story, 1);
   story.pass(100, 60);
   expect_mended(story.history());
 }
 
 TEST(Mending, AtTheVeryEnd) {
-  Story story;
+  Tale story;
   story.pass(100, 60);
   write_late(story, 1);
   expect_mended(story.history());
 }
 
 TEST(Mending, InSeveralWindowsFarApartAndNearEachOther) {
-  Story story;
+  Tale story;
   for (int64_t i = 1; i <= 40; ++i) {
     write_late(story, i);
     story.pass(1000 * i, i % 7 == 0 ? 50 : i % 4);
@@ -104,7 +104,7 @@ TEST(Mending, InSeveralWindowsFarApartAndNearEachOther) {
 }
 
 TEST(Mending, OfOverlappingFailedCas) {
-  Story story;
+  Tale story;
   for (int64_t i = 0; i < 20; ++i) {
     const int64_t v = 10 * i + 1;
     const size_t one = story.begin(Call::kWrite, v);
@@ -123,7 +123,7 @@ TEST(Mending, OfOverlappingFailedCas) {
 // The only write that can come between is one that was tried long before.
 TEST(Mending, WidensAWindowUntilItHasRoom) {
   for (const int64_t between : {1, 6, 7, 8, 9, 31, 32, 33, 500}) {
-    Story story;
+    Tale story;
     story.pass(10'000, 20);
     const size_t pending = story.begin(Call::kWrite, 1);
     story.pass(100, between);
@@ -137,7 +137,7 @@ TEST(Mending, WidensAWindowUntilItHasRoom) {
 
 TEST(Mending, KeepsOneWriteFromExplainingTwo) {
   for (const int64_t between : {3, 40}) {
-    Story story;
+    Tale story;
     const size_t pending = story.begin(Call::kWrite, 1);
     story.pass(100, between);
     story.mismatch(100 + between - 1);
@@ -152,7 +152,7 @@ TEST(Mending, KeepsOneWriteFromExplainingTwo) {
 // What is made of the last value of a window needs it to be the last.
 TEST(Mending, KeepsAChainTogether) {
   for (const int64_t length : {5, 20, 70}) {
-    Story story;
+    Tale story;
     write_late(story, 1);
     for (int64_t i = 1; i < length; ++i) story.cas(i, i + 1);
     write_late(story, 1000);
@@ -165,7 +165,7 @@ TEST(Mending, KeepsAChainTogether) {
 }
 
 TEST(Mending, OfUnknownOutcomesThatWereSeen) {
-  Story story;
+  Tale story;
   for (int64_t i = 1; i <= 30; ++i) {
     story.give_up(story.begin(Call::kWrite, i));
     const size_t read = story.begin(Call::kRead, i);
@@ -181,7 +181,7 @@ TEST(Mending, OfUnknownOutcomesThatWereSeen) {
 TEST(Mending, ByUnknownOutcomesThatNobodySaw) {
   for (const int64_t between : {0, 3, 40}) {
     for (const int unknown : {1, 2, 3}) {
-      Story story;
+      Tale story;
       for (int i = 1; i <= unknown; ++i) story.give_up(story.begin(Call::kWrite, i));
       for (int64_t i = 1; i <= 2; ++i) {
         story.pass(100 * i, between);
@@ -196,7 +196,7 @@ TEST(Mending, ByUnknownOutcomesThatNobodySaw) {
 
 TEST(Mending, ByAnUnknownCasThatNobodySaw) {
   for (const int64_t from : {49, 50}) {
-    Story story;
+    Tale story;
     story.pass(100, 20);
     story.give_up(story.begin_cas(from, 60));
     story.write(50);
@@ -208,7 +208,7 @@ TEST(Mending, ByAnUnknownCasThatNobodySaw) {
 
 // What a failed cas names would have to explain that as well.
 TEST(Mending, LeavesUnknownOutcomesThatAFailedCasNamesToTheSearch) {
-  Story story;
+  Tale story;
   story.give_up(story.begin(Call::kWrite, 1));
   story.write(50);
   const size_t not_unknown = story.begin_mismatch(1);
@@ -220,7 +220,7 @@ TEST(Mending, LeavesUnknownOutcomesThatAFailedCasNamesToTheSearch) {
 }
 
 TEST(Mending, LeavesToTheSearchWhatIsImpossible) {
-  Story story;
+  Tale story;
   story.pass(100, 30);
   const size_t write = story.begin(Call::kWrite, 1);
   story.mismatch(1);

@@ -211,7 +211,7 @@ Staleness staleness_of(const History& history) {
   return staleness(history, only_key(history), work, {});
 }
 
-constexpr const char* kStaleRead = R"(
+constexpr const char* kReadTooLate = R"(
   0 invoke write k 4 time=10s
   0 ok write k 4
   0 invoke write k 5 time=13500ms
@@ -221,7 +221,7 @@ constexpr const char* kStaleRead = R"(
 )";
 
 TEST(WeakerPromises, AReadIsAsStaleAsTheAcknowledgementOfWhatReplacedItsValueIsOld) {
-  const Staleness found = staleness_of(history_of(kStaleRead));
+  const Staleness found = staleness_of(history_of(kReadTooLate));
   EXPECT_EQ(found.bounded, Kept::kYes);
   EXPECT_GE(found.at_most, milliseconds(212));
   EXPECT_LE(found.at_most, milliseconds(213));
@@ -277,7 +277,7 @@ TEST(WeakerPromises, StandInTheVerdictOfWhatIsNotLinearizable) {
     }
     return facts;
   };
-  EXPECT_THAT(facts_of(kStaleRead),
+  EXPECT_THAT(facts_of(kReadTooLate),
               ElementsAre("monotonic reads: kept: no process read an older value after a newer one",
                           "read your writes: kept: no process read a value older than one that it "
                           "had written",

@@ -108,7 +108,10 @@ State decode_state(kv::ByteReader& in) {
 
 class BothSidesAccept : public Design {
  public:
-  BothSidesAccept(const DesignOptions& options, Env& env) : options_(options), env_(env) {}
+  BothSidesAccept(const DesignOptions& options, Env& env)
+      : options_(options),
+        env_(env),
+        copy_(kv::ServicePolicy{.wrong_ignore_guards = !options.guards}) {}
 
   void restore(std::string_view record) override { learn(record); }
 
@@ -172,10 +175,9 @@ class BothSidesAccept : public Design {
             .epoch = 1,
             .leader = options_.members.front(),
             .applied = copy_.applied(),
-            .chain = copy_.chain(),
-            .revision = copy_.service().revision(),
-            .state_hash = copy_.service().state_hash()};
+            .chain = copy_.chain()};
   }
+  const kv::Service& service() const override { return copy_.service(); }
   std::optional<uint64_t> chain_at(uint64_t applied) const override {
     return copy_.chain_at(applied);
   }

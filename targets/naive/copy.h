@@ -24,6 +24,8 @@ Change decode_change(kv::ByteReader& reader);  // a reader that fails says so it
 
 class Copy {
  public:
+  explicit Copy(kv::ServicePolicy policy = {}) : service_(policy) {}
+
   // Any request. `made` is what it changed. The tag is hashed with the change.
   kv::Result perform(kv::Request request, Change& made, uint64_t tag = 0);
   // What another copy's request did. Guards were that copy's affair.

@@ -3,7 +3,7 @@
 //
 // A design is single-threaded and does nothing of its own accord: its host hands it what comes in,
 // and it acts through Env. Callbacks run at most once, possibly before the call that they were
-// given to returns. Nothing here blocks but Env::save.
+// given to returns. Nothing here blocks.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@
 #include <string_view>
 #include <vector>
 
-#include "targets/kv/service/kv.h"
+#include "targets/kv/service/service.h"
 #include "targets/raft/core/types.h"
 
 namespace assay::naive {
@@ -29,7 +29,8 @@ class Env {
   virtual int64_t wall_ms() = 0;  // this node's clock, which may be wrong
   // At most once, in order, or not at all; nobody says which.
   virtual void send(NodeId to, std::string message) = 0;
-  // Durable when it returns. After a restart every record is handed to Design::restore, in order.
+  // Durable before anything that is sent or answered after it. After a restart every record is
+  // handed to Design::restore, in order.
   virtual void save(std::string_view record) = 0;
 };
 
@@ -43,8 +44,6 @@ struct Status {
   NodeId leader;  // as far as this node knows
   uint64_t applied = 0;
   uint64_t chain = 0;  // over the changes that this node has applied
-  kv::Revision revision;
-  uint64_t state_hash = 0;
 };
 
 // Which of two histories survives when the sides of a partition meet again.
@@ -57,6 +56,7 @@ enum class Merge : uint8_t {
 struct DesignOptions {
   NodeId self;
   std::vector<NodeId> members;    // ascending: the order of the nodes' names
+  bool guards = true;             // false: transactions' comparisons with MOD are not looked at
   int64_t failover_ms = 500;      // timeout_failover: so long a primary may be silent
   Merge merge = Merge::kLongest;  // both_sides_accept
 };
@@ -70,6 +70,8 @@ class Design {
   virtual void on_tick() = 0;                             // every 20 ms or so
   virtual Status status() const = 0;
   virtual std::optional<uint64_t> chain_at(uint64_t applied) const = 0;
+  // Its own copy; another object from time to time.
+  virtual const kv::Service& service() const = 0;
 };
 
 // The designs; the Env must outlive what they give.

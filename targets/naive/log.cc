@@ -46,7 +46,7 @@ bool Log::append(const LogEntry& entry) {
 void Log::rebuild(uint64_t length) {
   std::vector<LogEntry> entries = std::move(entries_);
   entries_.clear();
-  copy_ = Copy();
+  copy_ = Copy(policy_);
   for (uint64_t i = 0; i < length && i < entries.size(); ++i) add(entries[i]);
 }
 

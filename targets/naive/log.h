@@ -16,7 +16,7 @@ namespace assay::naive {
 
 class Log {
  public:
-  explicit Log(Env& env) : env_(env) {}
+  Log(Env& env, kv::ServicePolicy policy) : env_(env), policy_(policy), copy_(policy) {}
 
   // True: the request changed something, and that is the newest entry now.
   bool perform(kv::Request request, uint64_t epoch, kv::Result& result);
@@ -42,6 +42,7 @@ class Log {
   void rebuild(uint64_t length);
 
   Env& env_;
+  const kv::ServicePolicy policy_;
   Copy copy_;
   std::vector<LogEntry> entries_;
 };

@@ -16,7 +16,7 @@ constexpr size_t kEntriesBytesMax = 4 << 20;
 Ordered::Ordered(const DesignOptions& options, Env& env)
     : options_(options),
       env_(env),
-      log_(env),
+      log_(env, {.wrong_ignore_guards = !options.guards}),
       next_forward_(static_cast<uint64_t>(env.wall_ms()) << 20) {}
 
 void Ordered::send(NodeId to, decltype(Message::body) body) {
@@ -141,9 +141,7 @@ Status Ordered::status() const {
           .epoch = epoch(),
           .leader = leader(),
           .applied = log_.length(),
-          .chain = log_.chain(),
-          .revision = log_.copy().service().revision(),
-          .state_hash = log_.copy().service().state_hash()};
+          .chain = log_.chain()};
 }
 
 }  // namespace assay::naive

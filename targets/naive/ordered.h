@@ -22,6 +22,7 @@ class Ordered : public Design {
     return log_.copy().chain_at(applied);
   }
   Status status() const override;
+  const kv::Service& service() const override { return log_.copy().service(); }
 
  protected:
   Ordered(const DesignOptions& options, Env& env);

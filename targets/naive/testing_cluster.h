@@ -96,6 +96,7 @@ class Cluster {
   }
 
   Status status(int node) const { return nodes_.at(node).design->status(); }
+  uint64_t state_hash(int node) const { return nodes_.at(node).design->service().state_hash(); }
   int leader(int node) const { return static_cast<int>(status(node).leader.value); }
   // All nodes have applied the same changes in the same order, and hold the same.
   bool one_history() const {
@@ -103,7 +104,7 @@ class Cluster {
       const Status mine = node.design->status();
       const Status first = nodes_.begin()->second.design->status();
       if (mine.applied != first.applied || mine.chain != first.chain ||
-          mine.state_hash != first.state_hash)
+          state_hash(i) != state_hash(1))
         return false;
     }
     return true;

@@ -12,6 +12,7 @@
 #include "targets/kv/http/error_table.h"
 #include "targets/kv/http/json_node.h"
 #include "targets/kv/http/kv_watch.h"
+#include "targets/kv/http/value_guards.h"
 
 namespace assay {
 namespace {
@@ -19,6 +20,8 @@ namespace {
 using kv::JsonNode;
 
 constexpr Nanos kQuestionDeadline = seconds(1);
+// Of a client that resends: so long it waits for the first answer.
+constexpr Nanos kResendAfter = milliseconds(400);
 
 // --- What is sent --------------------------------------------------------------------------------
 
@@ -92,20 +95,33 @@ std::string compare_of(const std::string& key, const Token& token) {
   return key + R"(,"target":"MOD","mod_revision":")" + std::to_string(token.number()) + "\"}";
 }
 
-// The transaction of a change of one key.
+// The key has that value.
+std::string value_compare_of(const std::string& key, const Value& value) {
+  if (value.is_null()) return key + R"(,"target":"CREATE","create_revision":"0"})";
+  std::string out = key + R"(,"target":"VALUE",)";
+  append_bytes(out, "value", value.to_json());
+  return out += '}';
+}
+
+bool reads_back(const Op& op, const KvClientOptions& options) {
+  return options.tokens == KvTokens::kReadBack && op.f != f::txn && !new_value_of(op).is_null();
+}
+
+// A change of one key that is more than a put or a deletion.
+bool is_transaction(const Op& op, const KvClientOptions& options) {
+  return op.f == f::cas || guarded(op) || reads_back(op, options);
+}
+
 std::string guarded_body(const Op& op, const KvClientOptions& options) {
   const std::string key = with_key(op, options);
   std::string out = R"({"compare":[)";
   if (guarded(op)) {
     out += compare_of(key, op.expected);
-  } else if (const Value& old_value = op.value.as_array()[0]; old_value.is_null()) {
-    out += key + R"(,"target":"CREATE","create_revision":"0"})";
-  } else {
-    out += key + R"(,"target":"VALUE",)";
-    append_bytes(out, "value", old_value.to_json());
-    out += '}';
+  } else if (op.f == f::cas) {
+    out += value_compare_of(key, op.value.as_array()[0]);
   }
   out += R"(],"success":[)" + change_body(op.key, new_value_of(op), options);
+  if (reads_back(op, options)) out += R"(,{"request_range":)" + key + "}}";
   return out += R"(],"failure":[{"request_range":)" + key + "}}]}";
 }
 
@@ -120,7 +136,8 @@ std::string txn_body(const Op& op, const KvClientOptions& options) {
   if (guards_of(op).is_array()) {
     for (const Value& guard : guards_of(op).as_array()) {
       const std::string key = with_key(guard.as_array()[0].as_symbol(), options);
-      add(compare, compare_of(key, Token(guard.as_array()[1].as_int())));
+      add(compare, is_value_guard(guard) ? value_compare_of(key, guard.as_array()[2])
+                                         : compare_of(key, Token(guard.as_array()[1].as_int())));
       add(failure, R"({"request_range":)" + key + "}}");
     }
   }
@@ -143,6 +160,9 @@ bool is_write(const Value::Array& item) {
 }
 bool is_guard(const Value::Array& item) {
   return item.size() == 2 && item[0].is_string() && item[1].is_int();
+}
+bool is_guard_or_none(const Value::Array& item) {
+  return is_guard(item) || (item.size() == 2 && item[0].is_string() && item[1].is_null());
 }
 
 // --- What comes back -----------------------------------------------------------------------------
@@ -274,18 +294,25 @@ bool succeeded(const JsonNode& answer) {
   return node != nullptr && node->truth;
 }
 
-// What the failure branch's n-th range has found.
-std::optional<Found> found_instead(const JsonNode& answer, size_t n) {
+// What the n-th operation of the branch that was taken has found.
+std::optional<Found> found_by(const JsonNode& answer, size_t n) {
   const JsonNode* responses = answer.find("responses");
   if (responses == nullptr || responses->children.size() <= n) return std::nullopt;
   const JsonNode* range = responses->children[n].find("response_range");
   return range == nullptr ? std::nullopt : found_in(*range);
 }
 
-Op guarded_completion(const Op& op, const JsonNode& answer) {
-  if (succeeded(answer)) return change_completion(op, answer);
+Op guarded_completion(const Op& op, const JsonNode& answer, const KvClientOptions& options) {
+  if (succeeded(answer)) {
+    Op done = change_completion(op, answer);
+    if (!reads_back(op, options) || done.type != OpType::kOk) return done;
+    const auto written = found_by(answer, 1);
+    if (!written) return malformed(op);
+    done.revision = Token(written->mod_revision);
+    return done;
+  }
   const auto at = revision_of(answer);
-  const auto found = found_instead(answer, 0);
+  const auto found = found_by(answer, 0);
   if (!at || !found) return malformed(op);
   Op done = guarded(op) ? failed(op, "conflict", "the key has changed")
                         : failed(op, "mismatch", "the value is another");
@@ -294,15 +321,20 @@ Op guarded_completion(const Op& op, const JsonNode& answer) {
   return done;
 }
 
+bool holds(const Value& guard, const Found& found) {
+  if (is_value_guard(guard)) return value_of(found) == guard.as_array()[2];
+  return found.mod_revision == guard.as_array()[1].as_int();
+}
+
 Op txn_completion(const Op& op, const JsonNode& answer) {
   if (succeeded(answer)) return change_completion(op, answer);
   const auto at = revision_of(answer);
   if (!at || !guards_of(op).is_array()) return malformed(op);
   const auto& guards = guards_of(op).as_array();
   for (size_t i = 0; i < guards.size(); ++i) {
-    const auto found = found_instead(answer, i);
+    const auto found = found_by(answer, i);
     if (!found) return malformed(op);
-    if (found->mod_revision == guards[i].as_array()[1].as_int()) continue;
+    if (holds(guards[i], *found)) continue;
     Op done = failed(op, "conflict", "a key has changed");
     done.error->current = Token(found->mod_revision);
     done.error->extra = Value::object({{Symbol("key"), guards[i].as_array()[0]}});
@@ -317,8 +349,15 @@ Op done_completion(const Op& op, const JsonNode& answer, const KvClientOptions& 
   if (op.f == f::list) return list_completion(op, answer, options);
   if (op.f == f::txn) return txn_completion(op, answer);
   if (op.f == f::compact) return compact_completion(op, answer);
-  if (op.f == f::cas || guarded(op)) return guarded_completion(op, answer);
+  if (is_transaction(op, options)) return guarded_completion(op, answer, options);
   return change_completion(op, answer);
+}
+
+// Revisions of the store are no tokens, where keys have others.
+Op without_revision_of_the_store(Op done) {
+  done.at = Token();
+  if (done.f == f::txn) done.revision = Token();
+  return done;
 }
 
 // Statuses with which an HTTP layer turns a request away before the store has seen it.
@@ -344,40 +383,73 @@ class KvClient : public Client {
  public:
   KvClient(Loop& loop, boost::asio::io_context& context, const NodeInfo& node,
            KvClientOptions options)
-      : loop_(loop),
-        context_(context),
-        http_(context, node.address, node.client_port),
-        options_(std::move(options)) {}
+      : loop_(loop), context_(context), node_(node), options_(std::move(options)) {
+    connect();
+  }
 
   void invoke(const Op& op, std::function<void(Op)> done) override {
-    if (auto refusal = kv_refusal_of(op)) {
+    if (auto refusal = kv_refusal_of(op, options_)) {
       boost::asio::post(context_,
                         [done = std::move(done), refusal = std::move(*refusal)]() mutable {
                           done(std::move(refusal));
                         });
       return;
     }
-    if (op.f == f::watch) {
-      return start_kv_watch(
-          loop_, http_, op, options_,
-          [op, options = options_](HttpReply reply) {
-            return kv_completion_of(op, std::move(reply), options);
-          },
-          std::move(done));
-    }
     if (op.f == f::compact && options_.compacted) *options_.compacted = true;
-    const KvCall call = kv_call_of(op, options_);
-    http_.request("POST", call.target, call.body,
-                  [op, options = options_, done = std::move(done)](HttpReply reply) {
-                    done(kv_completion_of(op, std::move(reply), options));
-                  });
+    if (op.f == f::watch) return watch(op, std::move(done));
+    if (options_.tokens != KvTokens::kNone) return send(op, std::move(done));
+    send(values_.translated(op), [this, op, done = std::move(done)](const Op& completion) {
+      done(values_.completed(op, completion));
+    });
   }
 
  private:
+  void connect() { http_.emplace(context_, node_.address, node_.client_port); }
+
+  void watch(const Op& op, std::function<void(Op)> done) {
+    start_kv_watch(
+        loop_, *http_, op, options_,
+        [op, options = options_](HttpReply reply) {
+          return kv_completion_of(op, std::move(reply), options);
+        },
+        std::move(done));
+  }
+
+  void send(const Op& op, std::function<void(Op)> done) {
+    if (!options_.resends) return send_once(op, std::move(done));
+    const uint64_t turn = ++*turn_;
+    // A new connection abandons what is under way on the old one.
+    const auto again = [this, op, done] {
+      ++*turn_;
+      connect();
+      send_once(op, done);
+    };
+    send_once(op, [this, done, again](Op completion) {
+      if (completion.type == OpType::kInfo) return again();
+      ++*turn_;
+      done(std::move(completion));
+    });
+    loop_.at(loop_.now() + kResendAfter, [again, turn, weak = std::weak_ptr(turn_)] {
+      if (const auto current = weak.lock(); current && *current == turn) again();
+    });
+  }
+
+  void send_once(const Op& op, std::function<void(Op)> done) {
+    const KvCall call = kv_call_of(op, options_);
+    http_->request("POST", call.target, call.body,
+                   [op, options = options_, done = std::move(done)](HttpReply reply) {
+                     done(kv_completion_of(op, std::move(reply), options));
+                   });
+  }
+
   Loop& loop_;
   boost::asio::io_context& context_;
-  HttpClient http_;
+  const NodeInfo node_;
   const KvClientOptions options_;
+  std::optional<HttpClient> http_;
+  ValueGuards values_;
+  // Counts the first sendings and what has settled them; ends with this object.
+  std::shared_ptr<uint64_t> turn_ = std::make_shared<uint64_t>(0);
 };
 
 Error no_sockets() {
@@ -419,9 +491,10 @@ std::vector<Symbol> kv_client_ops() {
   return {f::read, f::write, f::cas, f::delete_, f::list, f::txn, f::watch, f::compact};
 }
 
-std::optional<Op> kv_refusal_of(const Op& op) {
+std::optional<Op> kv_refusal_of(const Op& op, const KvClientOptions& options) {
   if (op.f == f::txn) {
-    const bool guards_fit = guards_of(op).is_null() || all_of_form(guards_of(op), is_guard);
+    const auto form = options.tokens == KvTokens::kNone ? is_guard_or_none : is_guard;
+    const bool guards_fit = guards_of(op).is_null() || all_of_form(guards_of(op), form);
     if (guards_fit && all_of_form(op.value, is_write)) return std::nullopt;
     return failed(op, "invalid",
                   R"(expected [["w", key, value], ...] and guards [[key, number], ...])");
@@ -441,7 +514,7 @@ KvCall kv_call_of(const Op& op, const KvClientOptions& options) {
   if (op.f == f::txn) return {"/v3/kv/txn", txn_body(op, options)};
   if (op.f == f::compact)
     return {"/v3/kv/compaction", R"({"revision":")" + std::to_string(op.value.as_int()) + "\"}"};
-  if (op.f == f::cas || guarded(op)) return {"/v3/kv/txn", guarded_body(op, options)};
+  if (is_transaction(op, options)) return {"/v3/kv/txn", guarded_body(op, options)};
   if (op.f == f::delete_) return {"/v3/kv/deleterange", with_key(op, options) + '}'};
   ASSAY_CHECK(op.f == f::write, "operation %s", std::string(op.f.text()).c_str());
   if (op.value.is_null()) return {"/v3/kv/deleterange", with_key(op, options) + '}'};
@@ -454,7 +527,10 @@ Op kv_completion_of(const Op& op, HttpReply reply, const KvClientOptions& option
   const auto json = kv::parse_json(reply.body);
   const auto* answer = std::get_if<JsonNode>(&json);
   if (reply.status != 200) return error_completion(op, reply.status, answer);
-  return answer == nullptr ? malformed(op) : done_completion(op, *answer, options);
+  if (answer == nullptr) return malformed(op);
+  Op done = done_completion(op, *answer, options);
+  return options.tokens == KvTokens::kReadBack ? without_revision_of_the_store(std::move(done))
+                                               : done;
 }
 
 std::unique_ptr<Client> make_kv_client(Loop& loop, const NodeInfo& node, KvClientOptions options) {

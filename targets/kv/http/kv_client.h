@@ -14,7 +14,7 @@
 //   guarded key that has another one than was expected, and error.extra names that key.
 // - watch: as watch_value.h says.
 // - compact: the value is the revision before which the store is to forget its history.
-// Nothing is ever sent twice.
+// Nothing is ever sent twice, unless the options say so.
 #pragma once
 
 #include <memory>
@@ -27,11 +27,22 @@
 
 namespace assay {
 
+// Where a client has the tokens of keys from.
+enum class KvTokens : uint8_t {
+  kRevision,  // the store's revision is the token of what a change has written
+  kReadBack,  // a change reads what it has written, and with it the token; there is no `at`
+  kNone,      // it has none: it guards by the value that it last read (value_guards.h)
+};
+
 struct KvClientOptions {
   bool serializable_reads = false;  // any node may answer them from what it has
   std::string key_prefix;           // of every key in the store
   // Where it is given: true from the first compaction on that a client is asked for.
   std::shared_ptr<bool> compacted;
+  KvTokens tokens = KvTokens::kRevision;
+  // Wrong on purpose: a request without an answer that says what became of it is sent again, once,
+  // on a new connection, and the second answer is the operation's.
+  bool resends = false;
 };
 
 // Each f that a KvClient serves.
@@ -61,7 +72,7 @@ struct KvCall {
 };
 // The completion of an operation that cannot be sent: a guard is no number, or a txn has not the
 // form above. Else none.
-std::optional<Op> kv_refusal_of(const Op& op);
+std::optional<Op> kv_refusal_of(const Op& op, const KvClientOptions& options = {});
 
 // What is sent for an operation without refusal. One that is not served aborts: a plan never has
 // one.

@@ -9,6 +9,7 @@
 #include "targets/kv/http/error_table.h"
 #include "targets/kv/http/http_server.h"
 #include "targets/kv/http/testing_gateway.h"
+#include "targets/kv/http/value_guards.h"
 #include "targets/virtual_loop.h"
 
 namespace assay {
@@ -330,6 +331,102 @@ TEST_F(KvOps, ATxnThatWritesOneKeyTwiceNeverHappened) {
   EXPECT_EQ(done.error->cls.text(), "invalid");
 }
 
+// --- Other tokens than the store's revision ------------------------------------------------------
+
+TEST_F(KvOps, ReadBackAChangeHasTheTokenThatAReadGives) {
+  const KvClientOptions options{.tokens = KvTokens::kReadBack};
+  for (const Op& op : {write(1), cas(1, 2), write(3, Token(3)), cas(3, 4)}) {
+    const Op done = run(op, options);
+    EXPECT_EQ(done.type, OpType::kOk);
+    const Op seen = run(read(), options);
+    EXPECT_FALSE(done.revision.none());
+    EXPECT_EQ(done.revision, seen.revision);
+    EXPECT_TRUE(done.at.none());
+    EXPECT_TRUE(seen.at.none());
+  }
+  EXPECT_EQ(run(write(9, Token(3)), options).error->current, Token(5));
+  EXPECT_EQ(run(del(), options).revision, Token(0));
+}
+
+class KvValues : public KvOps {
+ protected:
+  Op step(Op op, int64_t intent = 0) {
+    if (intent > 0) {
+      Value::Object members{{Symbol("intent"), intent}};
+      if (op.extra.is_object())
+        members.insert(members.end(), op.extra.as_object().begin(), op.extra.as_object().end());
+      op.extra = Value::object(std::move(members));
+    }
+    EXPECT_FALSE(kv_refusal_of(op, options_));
+    return values_.completed(op, run(values_.translated(op), options_));
+  }
+
+  const KvClientOptions options_{.tokens = KvTokens::kNone};
+  ValueGuards values_;
+};
+
+TEST_F(KvValues, NothingCarriesAVersion) {
+  for (const Op& op : {write(1), read(), list(""), cas(1, 2), txn(R"([["w","a",1]])"), cas(7, 8)}) {
+    const Op done = step(op);
+    EXPECT_TRUE(done.revision.none()) << done.f.text();
+    EXPECT_TRUE(done.at.none());
+    EXPECT_FALSE(done.error && !done.error->current.none());
+    EXPECT_EQ(done.f, op.f);
+  }
+  EXPECT_EQ(step(list("")).value.to_json(), R"([["a",1,null],["k1",2,null]])");
+}
+
+TEST_F(KvValues, AWriteWithAnIntentIsRefusedWhereTheValueReadIsThereNoMore) {
+  run(write(1));
+  step(read(), 1);
+  run(write(2));
+  const Op refused = step(write(3), 1);
+  EXPECT_EQ(refused.type, OpType::kFail);
+  EXPECT_EQ(refused.error->cls.text(), "conflict");
+  EXPECT_EQ(refused.f, f::write);
+  EXPECT_EQ(refused.value, Value(3));
+  step(read(), 1);
+  EXPECT_EQ(step(write(3), 1).type, OpType::kOk);
+  EXPECT_EQ(step(del(), 2).type, OpType::kOk) << "it knows what it wrote itself";
+  EXPECT_EQ(step(write(4, Token(0)), 3).type, OpType::kOk) << "absent needs no version";
+}
+
+TEST_F(KvValues, AValueThatCameBackPasses) {
+  run(write("a"));
+  step(read(), 1);
+  run(write("b"));
+  run(write("a"));
+  EXPECT_EQ(step(write("mine"), 1).type, OpType::kOk);
+}
+
+TEST_F(KvValues, WithoutAnIntentOrAReadAWriteIsNotGuarded) {
+  run(write(1));
+  EXPECT_EQ(step(write(2), 1).type, OpType::kOk) << "it has read nothing";
+  run(write(7));
+  EXPECT_EQ(step(write(3)).type, OpType::kOk);
+}
+
+TEST_F(KvValues, AListIsReadingToo) {
+  run(write(1));
+  step(list(""));
+  run(write(2));
+  EXPECT_EQ(step(write(3), 1).error->cls.text(), "conflict");
+  run(del());
+  step(list(""));
+  run(write(4));
+  EXPECT_EQ(step(write(5), 1).error->cls.text(), "conflict") << "it was absent";
+}
+
+TEST_F(KvValues, GuardsOfATxnWithoutATokenCompareValues) {
+  run(txn(R"([["w","a",1],["w","b",1]])"));
+  step(list(""));
+  EXPECT_EQ(step(txn(R"([["w","a",2]])", R"([["a",null],["b",null],["c",0]])")).type, OpType::kOk);
+  run(txn(R"([["w","b",5]])"));
+  const Op refused = step(txn(R"([["w","a",3]])", R"([["a",null],["b",null]])"));
+  EXPECT_EQ(refused.error->cls.text(), "conflict");
+  EXPECT_EQ(refused.error->extra["key"], Value("b"));
+}
+
 TEST(KvCall, ATxnThatIsNoneIsNeverSent) {
   const std::pair<const char*, const char*> cases[] = {
       {"null", "null"},           {"7", "null"},
@@ -430,6 +527,50 @@ TEST_F(KvClientTest, AGuardThatIsNoNumberIsNeverSent) {
     EXPECT_EQ(done->error->cls.text(), "invalid");
   }
   EXPECT_EQ(requests, 0);
+}
+
+// A server that loses the first answer.
+TEST_F(KvClientTest, AClientThatResendsReportsTheSecondAnswer) {
+  kv::FrontedService store;
+  int requests = 0;
+  std::vector<Responder> held;
+  const bool silent[] = {false, true};
+  for (const bool is_silent : silent) {
+    SCOPED_TRACE(is_silent);
+    requests = 0;
+    serve([&](const HttpRequest& request, Responder respond) {
+      HttpResponse answer = store.answer(request);
+      if (++requests > 1) return respond(std::move(answer));
+      if (is_silent) held.push_back(std::move(respond));
+    });
+    const auto client = make_kv_client(loop_, node_, {.resends = true});
+    std::optional<Op> done;
+    client->invoke(write(is_silent ? 2 : 1, Token(is_silent ? 2 : 0)),
+                   [&](Op completion) { done = std::move(completion); });
+    ASSERT_TRUE(loop_.run_until([&] { return done.has_value(); }));
+    // Its own write stands in its way.
+    EXPECT_EQ(done->type, OpType::kFail);
+    EXPECT_EQ(done->error->cls.text(), "conflict");
+    EXPECT_EQ(requests, 2);
+    held.clear();
+  }
+}
+
+TEST_F(KvClientTest, AClientThatResendsDoesNotWhereItWasAnswered) {
+  kv::FrontedService store;
+  int requests = 0;
+  serve([&](const HttpRequest& request, Responder respond) {
+    ++requests;
+    respond(store.answer(request));
+  });
+  const auto client = make_kv_client(loop_, node_, {.resends = true});
+  for (int i = 0; i < 2; ++i) {
+    std::optional<Op> done;
+    client->invoke(write(i), [&](Op completion) { done = std::move(completion); });
+    ASSERT_TRUE(loop_.run_until([&] { return done.has_value(); }));
+  }
+  loop_.run_for(std::chrono::milliseconds(500));
+  EXPECT_EQ(requests, 2);
 }
 
 TEST_F(KvClientTest, VirtualTimeHasNoSockets) {

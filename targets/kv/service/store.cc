@@ -77,6 +77,20 @@ void Store::write(History& history, KeyValuePtr version) {
   changed_ = true;
 }
 
+int64_t Store::token_of(const KeyValue& version) const {
+  switch (tokens_) {
+    case TokenKind::kContentHash:
+      return static_cast<int64_t>(Hasher().add(version.value).value() >> 1 | 1);
+    case TokenKind::kKeyCounter:
+      return version.version;
+    case TokenKind::kWallClock:
+      return wall_ms_;
+    case TokenKind::kRevision:
+      break;
+  }
+  return 0;
+}
+
 KeyValuePtr Store::put(std::string key, std::string value) {
   History& history = keys_[key];
   KeyValuePtr before;
@@ -89,6 +103,7 @@ KeyValuePtr Store::put(std::string key, std::string value) {
   version->mod_revision = revision_ + 1;
   version->create_revision = before ? before->create_revision : version->mod_revision;
   version->version = before ? before->version + 1 : 1;
+  version->token = token_of(*version);
   write(history, std::move(version));
   return before;
 }

@@ -18,6 +18,11 @@ namespace assay::kv {
 
 class Store {
  public:
+  explicit Store(TokenKind tokens = TokenKind::kRevision) : tokens_(tokens) {}
+  TokenKind tokens() const { return tokens_; }
+  // Of the change that is being made; for TokenKind::kWallClock.
+  void set_time(int64_t wall_ms) { wall_ms_ = wall_ms; }
+
   // The store's revision, and the oldest one that can still be read (0 before any compaction).
   Revision revision() const { return revision_; }
   Revision compacted() const { return compacted_; }
@@ -63,7 +68,10 @@ class Store {
   std::pair<Keys::const_iterator, Keys::const_iterator> bounds(std::string_view key,
                                                                std::string_view range_end) const;
   void write(History& history, KeyValuePtr version);
+  int64_t token_of(const KeyValue& version) const;
 
+  TokenKind tokens_;
+  int64_t wall_ms_ = 0;
   Keys keys_;
   std::deque<KeyValuePtr> events_;
   Revision revision_{1};

@@ -1,5 +1,5 @@
-// Mutations: planted bugs, for the tests alone. Each is one small change in a correct store, and
-// proves that the tests would find it. A server never sets one.
+// Mutations: planted bugs. Each is one small change in a correct store, and proves that the tests
+// would find it. A server sets one only where it is told to be wrong (replica.h, Canary).
 //
 // The numbers are the rows of the list of known Raft bugs from which they were taken: 1
 // ktoso/akka-raft#51, 5 NodeDB-Lab/nodedb#161, 13 logcabin/logcabin#44, 14 ktoso/akka-raft#32, 15
@@ -29,6 +29,7 @@ class Mutations {
  public:
   constexpr Mutations() = default;
   constexpr Mutations(Mutation one) : bits_(static_cast<uint32_t>(one)) {}  // NOLINT: implicit
+  constexpr void add(Mutation one) { bits_ |= static_cast<uint32_t>(one); }
   constexpr bool has(Mutation one) const { return (bits_ & static_cast<uint32_t>(one)) != 0; }
   constexpr bool none() const { return bits_ == 0; }
 

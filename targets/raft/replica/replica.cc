@@ -130,6 +130,7 @@ Replica::Replica(ReplicaOptions options, Env& env, WalRecovery recovery)
       env_(env),
       wal_(wal_options(options_), env, recovery, [this] { on_durable(); }),
       core_(options_.raft, restored(recovery)),
+      service_(options_.canary.service),
       forward_filter_(core_.term()),
       seen_term_(core_.term()) {
   if (recovery.cut_torn_tail) marks_.hit(ReplicaMark::kTornTailCut);
@@ -162,7 +163,10 @@ void Replica::propose(kv::Request request, Done done) {
   if (overloaded()) return done(refused(Reason::kOverloaded));
   if (!core_.leader()) return done(refused(Reason::kNoLeader));
   const uint64_t sequence = next_sequence_++;
-  std::string command = encode_command({core_.id(), options_.incarnation, sequence}, request);
+  const bool timed = options_.canary.service.token == kv::TokenKind::kWallClock;
+  const int64_t wall_ms = timed ? options_.wall_ms() : 0;
+  std::string command =
+      encode_command({core_.id(), options_.incarnation, sequence}, request, wall_ms);
   if (command.size() > kv::kRequestBytesMax) return done(done_with(kv::kRequestTooLarge, {}));
 
   PendingWrite write;
@@ -174,7 +178,7 @@ void Replica::propose(kv::Request request, Done done) {
     const auto index = append(std::move(command));
     if (!index) return done(refused(Reason::kOverloaded));
     write.index = *index;
-    if (early_service_) write.early = early_service_->apply(std::move(request));
+    if (early_service_) write.early = early_service_->apply(std::move(request), wall_ms);
   } else {
     marks_.hit(ReplicaMark::kWriteForwarded);
     env_.net().send(write.leader, encode(ForwardWrite{write.term, std::move(command)}));
@@ -295,7 +299,7 @@ void Replica::apply_command(const Entry& entry) {
   // It was checked before it was appended, by whichever leader did that.
   RAFT_CHECK(command.has_value(),
              "entry " + std::to_string(entry.index.value) + " is no command of this version");
-  kv::Result result = service_.apply(std::move(command->request));
+  kv::Result result = service_.apply(std::move(command->request), command->wall_ms);
   if (options_.on_applied) options_.on_applied(entry, service_);
   const RequestName& name = command->name;
   if (name.node == core_.id() && name.incarnation == options_.incarnation) {
@@ -325,7 +329,7 @@ void Replica::on_forward(ForwardWrite forward) {
   if (core_.role() == Role::kLeader && core_.term() == forward.term) {
     prepare_early_results();
     if (append(std::move(forward.command))) {
-      if (early_service_) early_service_->apply(std::move(command->request));
+      if (early_service_) early_service_->apply(std::move(command->request), command->wall_ms);
       return;
     }
   }
@@ -519,7 +523,7 @@ void Replica::prepare_early_results() {
     const Entry& entry = core_.log().at(i);
     if (entry.kind != EntryKind::kCommand) continue;
     if (auto command = decode_command(entry.bytes())) {
-      early_service_->apply(std::move(command->request));
+      early_service_->apply(std::move(command->request), command->wall_ms);
     }
   }
 }

@@ -49,8 +49,14 @@ struct Canary {
   // Leaves out: waiting for the disk. A record counts as durable while it is in the process's own
   // buffer, and is written and synced 100 ms later.
   bool wrong_acknowledge_from_process_buffer = false;
+  // Leaves out: writing term and vote to the disk. After a restart a node may vote again.
+  bool wrong_forget_term_and_vote = false;
+  // Leaves out: the confirmation of a read by a majority. The leader alone answers reads.
+  bool wrong_read_without_quorum = false;
   // Leaves out: the start revision of a watch. It begins with the next change.
   bool wrong_watch_from_now = false;
+  // Of the state machine (kv/service/service.h).
+  kv::ServicePolicy service;
 };
 
 enum class ReplicaMark : uint8_t {
@@ -81,6 +87,8 @@ struct ReplicaOptions {
   std::chrono::nanoseconds request_timeout = std::chrono::seconds(5);
   size_t pending_requests_max = 100'000;
   Canary canary;
+  // This node's wall clock; needed only where tokens are times.
+  std::function<int64_t()> wall_ms;
   // After each applied entry, before its client is answered: for watches, and for tests.
   std::function<void(const Entry&, const kv::Service&)> on_applied;
 };

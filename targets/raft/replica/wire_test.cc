@@ -120,6 +120,10 @@ TEST(Commands, CarryTheNameOfWhoAsked) {
   EXPECT_EQ(command->name, name);
   EXPECT_EQ(std::get<kv::PutRequest>(command->request).value, "v");
   EXPECT_FALSE(decode_command(bytes + "x").has_value());
+  EXPECT_EQ(command->wall_ms, 0);
+  const auto timed = decode_command(encode_command(name, kv::PutRequest{"k", "v"}, -5));
+  ASSERT_TRUE(timed.has_value());
+  EXPECT_EQ(timed->wall_ms, -5);
   std::string other_format = bytes;
   other_format[0] = 2;
   EXPECT_FALSE(decode_command(other_format).has_value());

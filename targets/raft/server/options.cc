@@ -35,7 +35,12 @@ Wrong on purpose, to prove that a test notices; never use them for data:
   --unsafe-canary-local-reads     any node answers reads from what it has, asking nobody
   --unsafe-canary-early-ack       the leader answers a write before a majority has it
   --unsafe-canary-buffered-ack    a write is answered while it is in this process's memory only
+  --unsafe-canary-forgotten-vote  term and vote are not written to the disk
+  --unsafe-canary-unchecked-leader-reads  the leader answers reads without asking whether it leads
   --unsafe-canary-watch-from-now  every watch begins with the next change, whatever it asked for
+  --unsafe-canary-ignored-guards  a transaction's comparisons with mod_revision always hold
+  --unsafe-canary-token content-hash|key-counter|wall-clock  what mod_revision is instead
+  --clock-offset-ms N             of this node's clock, for wall-clock (0)
 
 exit codes: 0 ended by a signal, 1 could not start (port, folder), 2 bad arguments,
             3 the log is damaged or another node's, 4 the disk failed while running
@@ -131,6 +136,27 @@ std::string set_text(std::string_view text, std::string& out) {
   return "";
 }
 
+std::string set_token(std::string_view text, kv::TokenKind& token) {
+  if (text == "content-hash") {
+    token = kv::TokenKind::kContentHash;
+  } else if (text == "key-counter") {
+    token = kv::TokenKind::kKeyCounter;
+  } else if (text == "wall-clock") {
+    token = kv::TokenKind::kWallClock;
+  } else {
+    return "content-hash, key-counter or wall-clock";
+  }
+  return "";
+}
+
+std::string set_offset(std::string_view text, int64_t& offset_ms) {
+  const bool behind = text.starts_with('-');
+  const std::string wrong = set_number(text.substr(behind ? 1 : 0), 0, 86'400'000, [&](uint64_t n) {
+    offset_ms = static_cast<int64_t>(n) * (behind ? -1 : 1);
+  });
+  return wrong.empty() ? "" : "milliseconds from -86400000 to 86400000";
+}
+
 std::vector<Flag> flags_for(ServerOptions& o) {
   return {
       {"--name", true, [&](auto v) { return set_text(v, o.name); }},
@@ -159,18 +185,30 @@ std::vector<Flag> flags_for(ServerOptions& o) {
          return set_number(v, 10, 3'600'000,
                            [&](uint64_t n) { o.watch_progress_ms = static_cast<int>(n); });
        }},
+      {"--unsafe-canary-token", false,
+       [&](auto v) { return set_token(v, o.canary.service.token); }},
+      {"--clock-offset-ms", false, [&](auto v) { return set_offset(v, o.clock_offset_ms); }},
   };
 }
 
 struct Switch {
   std::string_view name;
-  bool Canary::*field;
+  bool& (*field)(Canary&);
 };
 constexpr Switch kSwitches[] = {
-    {"--unsafe-canary-local-reads", &Canary::wrong_local_reads_from_any_node},
-    {"--unsafe-canary-early-ack", &Canary::wrong_acknowledge_before_commit},
-    {"--unsafe-canary-buffered-ack", &Canary::wrong_acknowledge_from_process_buffer},
-    {"--unsafe-canary-watch-from-now", &Canary::wrong_watch_from_now},
+    {"--unsafe-canary-local-reads",
+     [](Canary& c) -> bool& { return c.wrong_local_reads_from_any_node; }},
+    {"--unsafe-canary-early-ack",
+     [](Canary& c) -> bool& { return c.wrong_acknowledge_before_commit; }},
+    {"--unsafe-canary-buffered-ack",
+     [](Canary& c) -> bool& { return c.wrong_acknowledge_from_process_buffer; }},
+    {"--unsafe-canary-forgotten-vote",
+     [](Canary& c) -> bool& { return c.wrong_forget_term_and_vote; }},
+    {"--unsafe-canary-unchecked-leader-reads",
+     [](Canary& c) -> bool& { return c.wrong_read_without_quorum; }},
+    {"--unsafe-canary-watch-from-now", [](Canary& c) -> bool& { return c.wrong_watch_from_now; }},
+    {"--unsafe-canary-ignored-guards",
+     [](Canary& c) -> bool& { return c.service.wrong_ignore_guards; }},
 };
 
 std::string contradiction_in(const ServerOptions& options) {
@@ -213,7 +251,7 @@ std::variant<ServerOptions, HelpWanted, BadOption> parse_options(
     const auto* canary = std::find_if(std::begin(kSwitches), std::end(kSwitches),
                                       [&](const Switch& s) { return s.name == argument; });
     if (canary != std::end(kSwitches)) {
-      options.canary.*canary->field = true;
+      canary->field(options.canary) = true;
       continue;
     }
     const size_t equals = argument.find('=');

@@ -39,6 +39,7 @@ struct ServerOptions {
   size_t pending_requests_max = 10'000;
   int watch_progress_ms = 500;
   Canary canary;
+  int64_t clock_offset_ms = 0;  // of this node's wall clock, for tokens that are times
 
   NodeId id() const;
   // The same for all nodes that were given the same names.

@@ -60,6 +60,14 @@ ReplicaOptions replica_options(const ServerOptions& options) {
   replica.segment_bytes = options.segment_bytes;
   replica.pending_requests_max = options.pending_requests_max;
   replica.canary = options.canary;
+  if (options.canary.wrong_forget_term_and_vote)
+    replica.raft.mutations.add(Mutation::kTermAndVoteInMemory);
+  if (options.canary.wrong_read_without_quorum)
+    replica.raft.mutations.add(Mutation::kReadWithoutQuorum);
+  replica.wall_ms = [offset = options.clock_offset_ms] {
+    const auto now = std::chrono::system_clock::now().time_since_epoch();
+    return std::chrono::duration_cast<milliseconds>(now).count() + offset;
+  };
   return replica;
 }
 
@@ -136,8 +144,14 @@ class Server {
          "answers writes before a majority has them"},
         {options_.canary.wrong_acknowledge_from_process_buffer,
          "answers writes before they are on disk"},
+        {options_.canary.wrong_forget_term_and_vote, "forgets its term and its vote when it ends"},
+        {options_.canary.wrong_read_without_quorum,
+         "answers reads without asking whether it leads"},
         {options_.canary.wrong_watch_from_now,
          "begins every watch with the next change, whatever its start revision"},
+        {options_.canary.service.wrong_ignore_guards, "does not look at guards"},
+        {options_.canary.service.token != kv::TokenKind::kRevision,
+         "gives tokens that are no revisions"},
     };
     for (const auto& [on, what] : canaries) {
       if (on) log_line(std::string("UNSAFE CANARY: this node is wrong on purpose: it ") + what);

@@ -351,8 +351,11 @@ TEST_F(ServerTest, ChainsOfAllNodesAreEqual) {
 }
 
 TEST_F(ServerTest, TheCanariesAreRightWhileNothingGoesWrong) {
-  for (const char* canary : {"--unsafe-canary-local-reads", "--unsafe-canary-early-ack",
-                             "--unsafe-canary-buffered-ack"}) {
+  for (const char* canary :
+       {"--unsafe-canary-local-reads", "--unsafe-canary-early-ack", "--unsafe-canary-buffered-ack",
+        "--unsafe-canary-forgotten-vote", "--unsafe-canary-unchecked-leader-reads",
+        "--unsafe-canary-watch-from-now", "--unsafe-canary-ignored-guards",
+        "--unsafe-canary-token=content-hash"}) {
     SCOPED_TRACE(canary);
     start(3, {canary});
     const int first = leader();

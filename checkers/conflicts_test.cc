@@ -1,0 +1,111 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "checkers/registry.h"
+#include "checkers/testing_verdicts.h"
+
+namespace assay::conflicts {
+namespace {
+
+using testing::HasSubstr;
+using testing_verdicts::headline_of;
+
+Verdict judge(const std::string& script, std::string_view header = R"({"token":"orderable"})") {
+  return testing_verdicts::judged_by(conflicts_checker(), script, header);
+}
+
+const std::string kTwo =
+    "0 invoke write k 1 expected=0\n0 ok write k 1 revision=2 at=2\n"
+    "0 invoke write k 2 expected=2\n0 ok write k 2 revision=3 at=3\n";
+constexpr const char* kTokens[] = {R"({"token":"orderable"})", R"({"token":"opaque"})"};
+
+TEST(Conflicts, OfATokenThatHadBeenReplacedIsRight) {
+  for (const char* tokens : kTokens) {
+    const Verdict verdict =
+        judge(kTwo + "1 invoke write k 9 expected=2\n1 fail write k error=conflict current=3\n",
+              tokens);
+    EXPECT_EQ(verdict.safety, Safety::kValid) << headline_of(verdict);
+    EXPECT_EQ(verdict.counts[1].second, 1);
+  }
+}
+
+TEST(Conflicts, OfATokenThatWasCurrentThroughoutIsWithoutCause) {
+  for (const char* tokens : kTokens) {
+    const Verdict verdict =
+        judge(kTwo + "1 invoke write k 9 expected=3 @n1\n1 fail write k error=conflict\n", tokens);
+    EXPECT_EQ(verdict.reason, "refused without cause of k");
+    EXPECT_THAT(headline_of(verdict), HasSubstr("p1 was refused although revision 3"));
+    EXPECT_THAT(verdict.children[0].facts,
+                testing::Contains(testing::Pair("rests on", HasSubstr("definite failure"))));
+  }
+}
+
+TEST(Conflicts, MayBeOfAnUnknownWriteUnlessTheTokenIsSeenAgain) {
+  const std::string unknown = "5 invoke write k 7\n5 info write k error=timeout\n";
+  const std::string conflict = "1 invoke write k 9 expected=3\n1 fail write k error=conflict\n";
+  const std::string again = "2 invoke read k\n2 ok read k 2 revision=3 at=3\n";
+  for (const char* tokens : kTokens) {
+    EXPECT_EQ(judge(kTwo + unknown + conflict, tokens).safety, Safety::kValid);
+    EXPECT_EQ(judge(kTwo + conflict + unknown, tokens).safety, Safety::kInvalid);
+    EXPECT_EQ(judge(kTwo + unknown + conflict + again, tokens).safety, Safety::kInvalid);
+  }
+}
+
+TEST(Conflicts, AReadThatNeedNotBeOfTheLatestStateProvesNothing) {
+  EXPECT_EQ(judge(kTwo + "5 invoke write k 7\n5 info write k error=timeout\n"
+                         "1 invoke write k 9 expected=3\n1 fail write k error=conflict\n"
+                         "2 invoke read k stale=true\n2 ok read k 2 revision=3 at=3\n")
+                .safety,
+            Safety::kValid);
+}
+
+TEST(Conflicts, AnAnswerThatNamesTheTokenComparedRefutesItself) {
+  EXPECT_THAT(headline_of(judge("1 invoke write k 9 expected=3\n2 invoke write k 4\n"
+                                "1 fail write k error=conflict current=3\n")),
+              HasSubstr("although what its answer names as current"));
+}
+
+TEST(Conflicts, TheCurrentTokenMustBeThatOfSomeWrite) {
+  const std::string conflict = "1 invoke write k 9 expected=2\n1 fail write k error=conflict current=8\n";
+  EXPECT_EQ(judge(kTwo + conflict).reason, "refused for a state that nobody made of k");
+  EXPECT_EQ(judge(kTwo + "5 invoke write k 7\n5 info write k error=timeout\n" + conflict).safety,
+            Safety::kValid);
+  EXPECT_EQ(judge(kTwo + "1 invoke write k 9 expected=2\n"
+                         "1 fail write k error=conflict current=0 at=3\n")
+                .reason,
+            "refused for an absence that was none of k");
+}
+
+TEST(Conflicts, ACreationIsRefusedOnlyWhereTheKeyMayHaveBeenThere) {
+  const std::string create = "1 invoke write k 9 expected=0\n1 fail write k error=conflict\n";
+  const std::string gone = "0 invoke delete k\n0 ok delete k revision=0 at=4\n";
+  EXPECT_EQ(judge(kTwo + create).safety, Safety::kValid);
+  EXPECT_EQ(judge(kTwo + gone + create).reason, "refused without cause of k");
+  EXPECT_EQ(judge("5 invoke write k 7\n" + kTwo + gone + create).safety, Safety::kValid);
+}
+
+TEST(Conflicts, AGuardIsNotAcceptedOnATokenThatHadBeenReplaced) {
+  const std::string late = "1 invoke write k 9 expected=2\n1 ok write k 9 revision=4 at=4\n";
+  for (const char* tokens : kTokens) {
+    const Verdict verdict = judge(kTwo + late, tokens);
+    EXPECT_EQ(verdict.reason, "accepted with an old token of k");
+  }
+  const std::string guards = R"( guards=[["k",2]])";
+  const std::string txn = "1 invoke txn [[\"w\",\"other\",1]]" + guards +
+                          "\n1 ok txn [[\"w\",\"other\",1]] revision=5 at=5\n";
+  EXPECT_EQ(judge(kTwo + txn).reason, "accepted with an old token of k");
+}
+
+TEST(Conflicts, ARefusalOfSeveralGuardsIsNotJudgedAndNoGuardAtAllIsVacuous) {
+  const Verdict several =
+      judge(kTwo + "1 invoke txn [[\"w\",\"a\",1]] guards=[[\"k\",3],[\"a\",0]]\n"
+                   "1 fail txn [[\"w\",\"a\",1]] error=conflict\n");
+  EXPECT_EQ(several.safety, Safety::kValid) << headline_of(several);
+  EXPECT_THAT(several.facts, testing::Contains(testing::Pair("not tested", HasSubstr("at once"))));
+  EXPECT_EQ(judge("1 invoke write k 9 expected=3\n1 info write k error=timeout\n").safety,
+            Safety::kVacuous);
+  EXPECT_EQ(testing_verdicts::without_time(conflicts_checker(), kTwo).safety, Safety::kUnknown);
+}
+
+}  // namespace
+}  // namespace assay::conflicts
