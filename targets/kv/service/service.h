@@ -21,6 +21,12 @@ struct ServicePolicy {
 class Service {
  public:
   explicit Service(ServicePolicy policy = {}) : policy_(policy), store_(policy.token) {}
+  explicit Service(Store store) : store_(std::move(store)) {}
+  // The same state under a policy: what a snapshot holds says nothing of one.
+  void adopt(ServicePolicy policy) {
+    policy_ = policy;
+    store_.set_tokens(policy.token);
+  }
 
   // Any request, as one atomic step. An Error means that nothing changed. Takes the request by
   // value: keys and values are moved into the store.

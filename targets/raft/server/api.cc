@@ -22,6 +22,7 @@ kv::Error error_of(Fate fate, Reason reason) {
     case Reason::kLeaderChanged:
       return kv::kLeaderChanged;
     case Reason::kTimeout:
+    case Reason::kInstalled:  // as etcd: the answer is not known here, and never will be
       return kv::kTimeout;
     case Reason::kNone:
       break;
