@@ -31,44 +31,49 @@ std::string name_of(const char* target) {
 
 // --- While nothing goes wrong --------------------------------------------------------------------
 
-class NaiveAtRest : public NaiveRun, public testing::WithParamInterface<const char*> {};
-INSTANTIATE_TEST_SUITE_P(All, NaiveAtRest,
+class NaiveAtRest : public NaiveRun, public testing::WithParamInterface<const char*> {
+ protected:
+  Ended run_script(const std::string& more) const {
+    std::ofstream(scratch_.path() + "/spec.json") << R"({
+      "workload": "script", "nodes": 3, "nemesis": "none", "time_limit": "20s",
+      "script": [
+        {"wait": "leader", "for": "5s"}, {"wait": "converged", "for": "2s"},
+        {"on": "n1", "f": "write", "key": "k", "value": 1, "as": "a"},
+        {"wait": "converged", "for": "2s"},
+        {"on": "n2", "f": "read", "key": "k"}, {"on": "n3", "f": "read", "key": "k"},
+        {"on": "n2", "f": "cas", "key": "k", "value": [1, 2], "expected": "$a.revision"},
+        {"wait": "converged", "for": "2s"},
+        {"on": "n1", "f": "read", "key": "k"}, {"on": "n3", "f": "read", "key": "k"},)"
+                                                  << more << R"(
+        {"on": "n3", "f": "write", "key": "k", "value": 4},
+        {"wait": "converged", "for": "2s"},
+        {"on": "n1", "f": "read", "key": "k"}, {"on": "n2", "f": "read", "key": "k"}
+      ]})";
+    return run_json({"spec.json", "--target", "naive-" + std::string(GetParam())});
+  }
+};
+
+class Designs : public NaiveAtRest {};
+INSTANTIATE_TEST_SUITE_P(All, Designs,
                          testing::Values("broadcast-copies", "both-sides-accept",
                                          "timeout-failover", "reachable-group"),
                          [](const auto& param) { return name_of(param.param); });
 
-TEST_P(NaiveAtRest, AllNodesAnswerAlikeToClientsThatTakeTurns) {
-  std::ofstream(scratch_.path() + "/spec.json") << R"({
-    "workload": "script", "nodes": 3, "nemesis": "none", "time_limit": "20s",
-    "thresholds": {"ok": 1},
-    "script": [
-      {"wait": "leader", "for": "5s"}, {"wait": "converged", "for": "2s"},
-      {"on": "n1", "f": "write", "key": "k", "value": 1, "as": "a"},
-      {"wait": "converged", "for": "2s"},
-      {"on": "n2", "f": "read", "key": "k"}, {"on": "n3", "f": "read", "key": "k"},
-      {"on": "n2", "f": "cas", "key": "k", "value": [1, 2], "expected": "$a.revision"},
-      {"wait": "converged", "for": "2s"},
-      {"on": "n1", "f": "read", "key": "k"}, {"on": "n3", "f": "read", "key": "k"},
-      {"on": "n3", "f": "cas", "key": "k", "value": [1, 3], "expected": "$a.revision"},
-      {"on": "n3", "f": "write", "key": "k", "value": 4},
-      {"wait": "converged", "for": "2s"},
-      {"on": "n1", "f": "read", "key": "k"}, {"on": "n2", "f": "read", "key": "k"}
-    ]})";
-  const Ended ended = run_json({"spec.json", "--target", "naive-" + std::string(GetParam())});
+TEST_P(Designs, AnswerAlikeAndHonourGuardsWhileClientsTakeTurns) {
+  const Ended ended = run_script(
+      R"({"on": "n3", "f": "cas", "key": "k", "value": [1, 3], "expected": "$a.revision"},)");
   EXPECT_EQ(ended.code, 0) << ended.out << ended.err;
 }
 
-class PolicyAtRest : public NaiveRun, public testing::WithParamInterface<const char*> {};
-INSTANTIATE_TEST_SUITE_P(All, PolicyAtRest,
-                         testing::Values("last-writer-wins", "unversioned", "wall-clock-token",
-                                         "forgotten-vote", "resending-client",
+class Policies : public NaiveAtRest {};
+INSTANTIATE_TEST_SUITE_P(All, Policies,
+                         testing::Values("last-writer-wins", "unversioned", "content-hash",
+                                         "counter-restarts", "forgotten-vote", "resending-client",
                                          "unchecked-leader-reads"),
                          [](const auto& param) { return name_of(param.param); });
 
-TEST_P(PolicyAtRest, IsRightForOneClientWithoutFaults) {
-  const Ended ended = run_json({"--target", "naive-" + std::string(GetParam()), "--nemesis", "none",
-                                "--concurrency", "1", "--nodes", "3", "--rate", "200",
-                                "--time-limit", "3s", "--seed", "1"});
+TEST_P(Policies, AreRightWhileClientsTakeTurns) {
+  const Ended ended = run_script("");
   EXPECT_EQ(ended.code, 0) << ended.out << ended.err;
 }
 
@@ -87,11 +92,15 @@ INSTANTIATE_TEST_SUITE_P(
         Conviction{"both-sides-accept", {"--nemesis", "partition"}},
         Conviction{"timeout-failover", {"--nemesis", "pause:leader"}},
         Conviction{"reachable-group", {"--nemesis", "partition:halves", "--nodes", "5"}},
-        Conviction{"last-writer-wins", {"--nemesis", "none", "--workload", "cas-versioned"}},
-        Conviction{"unversioned", {"--nemesis", "none", "--workload", "aba"}},
-        Conviction{"content-hash", {"--nemesis", "none", "--workload", "aba"}},
-        Conviction{"counter-restarts", {"--nemesis", "none", "--workload", "aba"}},
-        Conviction{"wall-clock-token", {"--nemesis", "none", "--workload", "aba"}},
+        Conviction{"last-writer-wins",
+                   {"--nemesis", "none", "--workload", "cas-versioned", "--time-limit", "3s"}},
+        Conviction{"unversioned", {"--nemesis", "none", "--workload", "aba", "--time-limit", "4s"}},
+        Conviction{"content-hash",
+                   {"--nemesis", "none", "--workload", "aba", "--time-limit", "4s"}},
+        Conviction{"counter-restarts",
+                   {"--nemesis", "none", "--workload", "aba", "--time-limit", "4s"}},
+        Conviction{"wall-clock-token",
+                   {"--nemesis", "none", "--workload", "aba", "--time-limit", "4s"}},
         Conviction{"unchecked-leader-reads",
                    {"--nemesis", "partition:leader", "--time-limit", "12s"}}),
     [](const auto& param) { return name_of(param.param.target); });
