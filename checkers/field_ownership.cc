@@ -6,7 +6,8 @@
 //            the author of the next one set, or one that a write of unknown outcome may have set
 //   carried  by real time, tokens or not: what an accepted write carries of the other fields is what
 //            they may have been at some moment between its invocation and its answer
-//   read     the same of what reads and lists of the latest state, and final reads, find in a field
+//   final    the same of what the final reads and lists find in a field: that others are stale is the
+//            matter of linearizable and version-order
 //
 // "May have been" is regularity (attempts.h): weaker than an exact order of writes that overlap,
 // which `step` gives. Values of a field should be written once; one that was written again excuses
@@ -83,7 +84,7 @@ class Object {
         if (auto found = carried(event)) return found;
       }
       const bool read = event.did == Did::kRead && event.ok();
-      if (!read || !(event.latest || phase_of(history_[event.id]) == "final")) continue;
+      if (!read || phase_of(history_[event.id]) != "final") continue;
       if (auto found = seen(event)) return found;
     }
     return std::nullopt;

@@ -261,6 +261,11 @@ class Audit {
     return false;
   }
 
+  static bool changes_state(const Operation& operation) {
+    const Symbol what = operation.f();
+    return what != f::read && what != f::watch && what != f::list && what != f::compact;
+  }
+
   void audit_end() {
     Nanos last_heal{-1};
     for (const FaultInterval& fault : faults_) {
@@ -274,11 +279,10 @@ class Audit {
     bool any_changes = false;
     for (size_t id = 0; id < history_.size(); ++id) {
       const Operation operation = history_[id];
-      const bool changes_state = operation.f() != f::read && operation.f() != f::watch;
-      any_changes |= changes_state;
+      any_changes |= changes_state(operation);
       if (operation.type() != OpType::kOk) continue;
       final_ok += phase_of(operation) == "final";
-      changes += changes_state && operation.invoke_time() >= last_heal;
+      changes += changes_state(operation) && operation.invoke_time() >= last_heal;
     }
     if (!has_final) return;
     const int64_t needed = threshold("final_ok", 1);

@@ -7,6 +7,7 @@
 #define ASSAY_CHECKERS(X) \
   X(linearizable)         \
   X(version_order)        \
+  X(one_history)          \
   X(update_chain)         \
   X(conflicts)            \
   X(revisions)            \
@@ -14,6 +15,7 @@
   X(durable)              \
   X(dirty_reads)          \
   X(reconcile)            \
+  X(object_count)         \
   X(lock)                 \
   X(bank)                 \
   X(unique_names)         \
@@ -25,7 +27,8 @@
   X(availability)         \
   X(member_agreement)     \
   X(node_exits)           \
-  X(exposure)
+  X(exposure)             \
+  X(watch)
 
 namespace assay {
 

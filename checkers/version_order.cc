@@ -16,6 +16,9 @@
 // revision (unknown outcomes, readers of stale copies that are not claimed to be more) is left out.
 // Whether guards were honoured is not judged here (update-chain, conflicts): an accepted guarded
 // write is a write, so that a store in which the last writer wins still has one history.
+// one-history asks less: whether the accepted writes form one history at all, whoever reads which copy
+// of it. Reads count there only for what a revision is, not for when it is seen; so a store whose
+// readers see the past has one history, and one that accepts on two sides has not.
 // Source: Gibbons and Korach, Testing shared memories, 1997: with the order of writes known the
 // problem is linear.
 #include <algorithm>
@@ -49,9 +52,12 @@ struct Placed {
   }
 };
 
+enum class Scope : uint8_t { kEverything, kAcceptedWrites };
+
 // An accepted write, a read, or a conflict that says what it found.
-std::optional<Placed> place(const KeyEvent& event) {
-  if (event.did == Did::kRead && (!event.ok() || !event.latest)) return std::nullopt;
+std::optional<Placed> place(const KeyEvent& event, Scope scope) {
+  const bool counts = event.latest || scope == Scope::kAcceptedWrites;
+  if (event.did == Did::kRead && (!event.ok() || !counts)) return std::nullopt;
   if (event.did == Did::kGuard && event.ok()) return std::nullopt;
   if (!event.ok() && !event.conflict) return std::nullopt;
   const auto revision = number_of(event.revision), at = number_of(event.at);
@@ -63,7 +69,8 @@ std::optional<Placed> place(const KeyEvent& event) {
 
 class Key {
  public:
-  Key(const History& history, const KeyTrack& track, bool absence = true) : history_(history) {
+  Key(const History& history, const KeyTrack& track, Scope scope, bool absence = true)
+      : history_(history), scope_(scope) {
     for (const KeyEvent& event : track.events) add(event);
     if (!one_scale_ || !absence) std::erase_if(placed_, [](const Placed& p) { return p.absent; });
     std::sort(placed_.begin(), placed_.end(),
@@ -79,15 +86,20 @@ class Key {
   }
 
   std::optional<Finding> judge() const {
-    for (const auto check : {&Key::check_values, &Key::check_real_time, &Key::check_absence}) {
-      if (auto found = (this->*check)()) return found;
+    if (auto found = check_values()) return found;
+    if (scope_ == Scope::kEverything) {
+      if (auto found = check_real_time(placed_)) return found;
+      return check_absence();
     }
-    return std::nullopt;
+    std::vector<Placed> writes;
+    for (const Placed& p : placed_)
+      if (p.event->did != Did::kRead) writes.push_back(p);
+    return check_real_time(writes);
   }
 
  private:
   void add(const KeyEvent& event) {
-    const auto placed = place(event);
+    const auto placed = place(event, scope_);
     if (placed) placed_.push_back(*placed);
     const auto revision = number_of(event.revision), at = number_of(event.at);
     one_scale_ &= !event.ok() || !revision || !at || *revision <= *at;
@@ -124,29 +136,29 @@ class Key {
     return std::nullopt;
   }
 
-  std::optional<Finding> check_real_time() const {
+  std::optional<Finding> check_real_time(const std::vector<Placed>& placed) const {
     const Placed* last = nullptr;     // of earlier states, the one invoked last
     const Placed* pending = nullptr;  // … of this state
-    for (size_t i = 0; i < placed_.size(); ++i) {
-      const Placed& p = placed_[i];
-      if (i > 0 && !p.same_state(placed_[i - 1]) && pending &&
+    for (size_t i = 0; i < placed.size(); ++i) {
+      const Placed& p = placed[i];
+      if (i > 0 && !p.same_state(placed[i - 1]) && pending &&
           (!last || pending->call() > last->call()))
         last = pending;
       if (last && p.ret() < last->call()) return late(*last, p);
       if (!pending || p.call() > pending->call()) pending = &p;
     }
     // A read that returned before the write that it saw was invoked.
-    for (size_t i = 0; i < placed_.size();) {
+    for (size_t i = 0; i < placed.size();) {
       size_t end = i;
       const Placed* write = nullptr;
-      for (; end < placed_.size() && placed_[end].same_state(placed_[i]); ++end)
-        if (makes(placed_[end])) write = &placed_[end];
+      for (; end < placed.size() && placed[end].same_state(placed[i]); ++end)
+        if (makes(placed[end])) write = &placed[end];
       for (; i < end; ++i) {
-        if (write && placed_[i].ret() < write->call())
+        if (write && placed[i].ret() < write->call())
           return Finding{"read from the future",
-                       sentence(placed_[i]) +
+                       sentence(placed[i]) +
                            ", before the write of that revision was invoked",
-                       {*placed_[i].event, *write->event},
+                       {*placed[i].event, *write->event},
                          {}};
       }
     }
@@ -191,6 +203,7 @@ class Key {
   }
 
   const History& history_;
+  const Scope scope_;
   std::vector<Placed> placed_;  // of the track's events
   bool unplaced_delete_ = false;
   bool one_scale_ = true;  // the key's revisions and the store's can be compared
@@ -227,7 +240,7 @@ class VersionOrder : public Checker {
     const KeyEvents events(prefix);
     for (const KeyTrack& track : events.keys()) {
       if (budget.exhausted()) return false;
-      if (Key(prefix, track, false).judge()) return true;
+      if (Key(prefix, track, Scope::kEverything, false).judge()) return true;
     }
     return false;
   }
@@ -237,7 +250,7 @@ class VersionOrder : public Checker {
     int64_t placed = 0, states = 0;
     const KeyEvents events(history, Absence::kRead);
     each_key(events, budget, verdict, [&](const KeyTrack& track) {
-      const Key key(history, track);
+      const Key key(history, track, Scope::kEverything);
       placed += static_cast<int64_t>(key.size());
       states += static_cast<int64_t>(key.states());
       if (auto found = key.judge()) findings.add(track.key, std::move(*found));
@@ -269,7 +282,48 @@ class VersionOrder : public Checker {
   }
 };
 
+class OneHistory : public Checker {
+ public:
+  std::string_view name() const override { return "one-history"; }
+  std::string_view summary() const override {
+    return "the accepted writes of each key form one history, whoever reads which copy of it";
+  }
+  bool applies(const History& history) const override {
+    return find_checker("version-order")->applies(history);
+  }
+  Result<void> accepts(const History& history) const override {
+    return find_checker("version-order")->accepts(history);
+  }
+  Verdict check(const History& history, const Budget& budget) const override {
+    Verdict verdict{.name = "one-history"};
+    Findings findings(history, verdict);
+    int64_t states = 0;
+    const KeyEvents events(history);
+    each_key(events, budget, verdict, [&](const KeyTrack& track) {
+      const Key key(history, track, Scope::kAcceptedWrites);
+      states += static_cast<int64_t>(key.states());
+      if (auto found = key.judge()) findings.add(track.key, std::move(*found));
+    });
+    findings.conclude();
+    verdict.counts = {{"states", states}};
+    if (verdict.safety != Safety::kValid) return verdict;
+    if (states == 0) {
+      verdict.safety = Safety::kVacuous;
+      verdict.reason = "no answer has a revision: there is no order to judge";
+      return verdict;
+    }
+    verdict.reason = counted(static_cast<size_t>(states), "accepted state has", "accepted states have") +
+                     " one order";
+    return verdict;
+  }
+};
+
 }  // namespace
+
+const Checker& one_history_checker() {
+  static const OneHistory checker;
+  return checker;
+}
 
 const Checker& version_order_checker() {
   static const VersionOrder checker;

@@ -18,6 +18,7 @@ namespace assay {
 namespace {
 
 struct Child {
+  size_t run = 0;  // its place in the campaign
   std::string label;
   pid_t pid = -1;
   int output = -1;
@@ -105,7 +106,10 @@ class Running {
       await_output();
       pass_interrupt_on();
     }
-    if (interrupted()) result_.worst = worse(result_.worst, kExitInterrupted);
+    if (interrupted()) {
+      result_.worst = worse(result_.worst, kExitInterrupted);
+      result_.interrupted = true;
+    }
     summarise();
     return result_;
   }
@@ -126,8 +130,10 @@ class Running {
   }
 
   void begin() {
-    auto child = start(campaign_.runs[next_++]);
+    const size_t run = next_++;
+    auto child = start(campaign_.runs[run]);
     if (child) {
+      child->run = run;
       children_.push_back(std::move(*child));
       return;
     }
@@ -158,11 +164,13 @@ class Running {
     result_.worst = worse(result_.worst, code);
     if (campaign_.stop_on && word == *campaign_.stop_on) stopped_ = true;
     if (code == kExitBadInput) stopped_ = true;
+    if (campaign_.on_result) return campaign_.on_result(child.run, code, value);
     console_.say(line_of(child, code, value));
     if (console_.json()) results_.push_back(value);
   }
 
   void summarise() {
+    if (campaign_.on_result) return;
     std::string summary = std::to_string(result_.finished) + " of " +
                           std::to_string(campaign_.runs.size()) + " runs:";
     for (const auto& [word, count] : result_.words)

@@ -2,11 +2,13 @@
 // can disturb another or bring the others down. A line per run, and a summary.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "checkers/history/value.h"
 #include "harness/console.h"
 #include "harness/exit_code.h"
 
@@ -20,11 +22,15 @@ struct Campaign {
   std::vector<Run> runs;
   int jobs = 1;                        // at once
   std::optional<std::string> stop_on;  // a verdict's word: no further run is started
+  // Told of each run as it ends, by its place in `runs`, with what it printed (`assay run --json`;
+  // null where that is no JSON); then there are no lines and there is no summary.
+  std::function<void(size_t run, ExitCode code, const Value& result)> on_result;
 };
 
 struct CampaignResult {
   ExitCode worst = kExitValid;
   int finished = 0;
+  bool interrupted = false;  // by SIGINT or SIGTERM
   std::map<std::string, int> words;  // verdict -> runs
 };
 

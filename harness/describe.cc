@@ -53,16 +53,17 @@ std::string own_folder() {
   return whole.substr(0, whole.rfind('/'));
 }
 
-Result<std::string> hash_file(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  if (!file) return environment_error(path + ": " + std::strerror(errno));
-  const std::unique_ptr<EVP_MD_CTX, void (*)(EVP_MD_CTX*)> context(EVP_MD_CTX_new(),
-                                                                   EVP_MD_CTX_free);
+namespace {
+
+using Digest = std::unique_ptr<EVP_MD_CTX, void (*)(EVP_MD_CTX*)>;
+
+Digest begin_digest() {
+  Digest context(EVP_MD_CTX_new(), EVP_MD_CTX_free);
   EVP_DigestInit_ex(context.get(), EVP_sha256(), nullptr);
-  char block[1 << 16];
-  while (file.read(block, sizeof block), file.gcount() > 0) {
-    EVP_DigestUpdate(context.get(), block, static_cast<size_t>(file.gcount()));
-  }
+  return context;
+}
+
+std::string end_digest(const Digest& context) {
   unsigned char digest[EVP_MAX_MD_SIZE];
   unsigned length = 0;
   EVP_DigestFinal_ex(context.get(), digest, &length);
@@ -73,6 +74,30 @@ Result<std::string> hash_file(const std::string& path) {
     text += kHex[digest[i] & 15];
   }
   return text;
+}
+
+}  // namespace
+
+Result<std::string> hash_file(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  if (!file) return environment_error(path + ": " + std::strerror(errno));
+  const Digest context = begin_digest();
+  char block[1 << 16];
+  while (file.read(block, sizeof block), file.gcount() > 0) {
+    EVP_DigestUpdate(context.get(), block, static_cast<size_t>(file.gcount()));
+  }
+  return end_digest(context);
+}
+
+std::string hash_text(std::string_view text) {
+  const Digest context = begin_digest();
+  EVP_DigestUpdate(context.get(), text.data(), text.size());
+  return end_digest(context);
+}
+
+std::string describe_host() {
+  const Machine machine = this_machine();
+  return machine.name + ", " + machine.kernel + ", " + std::to_string(machine.cores) + " cores";
 }
 
 RunInfo describe(const Plan& plan, const RunFolder& folder, const std::string& command_line,

@@ -3,6 +3,7 @@
 
 #include <ctime>
 #include <string>
+#include <string_view>
 
 #include "harness/plan.h"
 #include "results/run_info.h"
@@ -18,6 +19,10 @@ Value spec_file(const RunInfo& info);
 
 // "sha256:…" of a file's content.
 Result<std::string> hash_file(const std::string& path);
+std::string hash_text(std::string_view text);
+
+// "name, Linux 6.1, 2 cores".
+std::string describe_host();
 
 // The folder that holds this program: where assay-agent and assay-raft are looked for.
 std::string own_folder();

@@ -11,6 +11,7 @@ namespace {
 
 constexpr int kNodes = 5;
 constexpr int kGroupSize = 10;
+constexpr const char* kWorkload = "register";
 
 std::string names_of(const auto& items, auto name) {
   std::string names;
@@ -23,6 +24,16 @@ std::string names_of(const auto& items, auto name) {
 
 Error unknown(const std::string& what, const std::string& name, const std::string& known) {
   return input_error("unknown " + what + " \"" + name + "\": expected one of " + known);
+}
+
+// A target that has a workload of its own is run with no other.
+Result<void> choose_workload(Plan& plan, const TargetInfo& info) {
+  std::string& workload = plan.spec.workload;
+  const std::string& only = info.workload;
+  if (workload.empty()) workload = only.empty() ? kWorkload : only;
+  if (only.empty() || workload == only) return {};
+  return input_error("the target \"" + info.name + "\" is run with the workload \"" + only +
+                     "\" alone, found \"" + workload + "\"");
 }
 
 Result<const Workload*> look_up_workload(const TestSpec& spec) {
@@ -40,6 +51,7 @@ Result<TargetInfo::Settings> settings_of(const TestSpec& spec, const TargetInfo&
     settings.emplace_back(option.name, option.fallback);
   const std::string prefix = info.name + ".";
   for (const auto& [path, value] : spec.set) {
+    if (path.starts_with(spec.workload + ".")) continue;  // workload_settings_of
     const bool ours = path.starts_with(prefix);
     const auto found = std::find_if(settings.begin(), settings.end(), [&](const auto& setting) {
       return ours && setting.first == path.substr(prefix.size());
@@ -50,6 +62,26 @@ Result<TargetInfo::Settings> settings_of(const TestSpec& spec, const TargetInfo&
                      }));
     }
     found->second = value;
+  }
+  return settings;
+}
+
+// What `--set workload.option=value` says.
+Result<std::map<std::string, std::string>> workload_settings_of(const TestSpec& spec,
+                                                                const Workload& workload) {
+  std::map<std::string, std::string> settings;
+  const std::string prefix = spec.workload + ".";
+  const auto known = workload.options();
+  for (const auto& [path, value] : spec.set) {
+    if (!path.starts_with(prefix)) continue;
+    const std::string name = path.substr(prefix.size());
+    if (std::none_of(known.begin(), known.end(), [&](const auto& o) { return o.name == name; }))
+      return unknown("setting", path,
+                     known.empty() ? "those of the target: the workload has none"
+                                   : names_of(known, [&](const WorkloadOption& o) {
+                                       return prefix + o.name;
+                                     }));
+    settings[name] = value;
   }
   return settings;
 }
@@ -152,6 +184,9 @@ Result<void> plan_workload(Plan& plan) {
                        "\" plays none: expected --workload script");
   }
   options.script = spec.script;
+  auto settings = workload_settings_of(spec, *plan.workload);
+  if (!settings) return settings.error();
+  options.settings = std::move(*settings);
   auto load = plan.workload->start(options);
   if (!load) return load.error();
   plan.load = std::move(*load);
@@ -202,6 +237,11 @@ Result<void> plan_nodes(Plan& plan) {
   return plan.target->fits(*plan.spec.nodes);
 }
 
+bool asks(const WorkloadRun& load, Symbol op) {
+  const auto ops = load.ops();
+  return std::find(ops.begin(), ops.end(), op) != ops.end();
+}
+
 // The reads are not among it: the checker that leaves them out says so, with their number.
 void note_what_is_not_claimed(Plan& plan) {
   const Claims claims = plan.target->claims();
@@ -210,7 +250,8 @@ void note_what_is_not_claimed(Plan& plan) {
         "guarded writes are not claimed: workloads that need them are not run");
   if (plan.starts_nodes && claims.durable != "sync")
     plan.not_claimed.push_back("acknowledged writes are not claimed to survive power loss");
-  if (claims.watch) plan.not_tested.push_back("watches: no workload asks for them yet");
+  if (claims.watch && !asks(*plan.load, f::watch))
+    plan.not_tested.push_back("watches: the workload \"watch\" asks for them");
 }
 
 void note_what_is_not_tested(Plan& plan) {
@@ -261,7 +302,8 @@ Result<Plan> plan_target(const TestSpec& spec) {
     plan.spec.target = std::filesystem::absolute(spec.target).lexically_normal().string();
   auto info = load_target(spec.target);
   if (!info) return info.error();
-  auto settings = settings_of(spec, *info);
+  if (auto chosen = choose_workload(plan, *info); !chosen) return chosen.error();
+  auto settings = settings_of(plan.spec, *info);
   if (!settings) return settings.error();
   plan.settings = std::move(*settings);
   for (const TargetOption& option : info->options) {
@@ -294,7 +336,7 @@ Result<Plan> make_plan(const TestSpec& spec) {
   auto planned = plan_target(spec);
   if (!planned) return planned.error();
   Plan plan = std::move(*planned);
-  auto workload = look_up_workload(spec);
+  auto workload = look_up_workload(plan.spec);
   if (!workload) return workload.error();
   plan.workload = *workload;
   if (auto faults = plan_faults(plan); !faults) return faults.error();
@@ -314,6 +356,23 @@ std::string Plan::faults_name() const {
   return name.empty() ? "none" : name;
 }
 
+// The weak contract: what is accepted is not lost and not invented, everybody comes to see it, and
+// nobody sees it go back.
+static bool of_weak_contract(const std::string& checker) {
+  static const std::vector<std::string> asked = {
+      "snapshot-reads", "convergence", "dirty-reads", "stats", "non-vacuity", "availability", "node-exits"};
+  return std::find(asked.begin(), asked.end(), checker) != asked.end();
+}
+
+std::vector<std::string> Plan::checkers() const {
+  std::vector<std::string> all = workload->checkers();
+  if (!spec.weak_contract) return all;
+  std::erase_if(all, [](const std::string& checker) { return !of_weak_contract(checker); });
+  if (std::find(all.begin(), all.end(), "snapshot-reads") == all.end())
+    all.insert(all.begin(), "snapshot-reads");
+  return all;
+}
+
 Value Plan::header() const {
   Value::Object members;
   const auto put = [&](const char* name, Value value) {
@@ -321,7 +380,7 @@ Value Plan::header() const {
   };
   put("target", target->name());
   put("workload", spec.workload);
-  put("checkers", list_of(workload->checkers()));
+  put("checkers", list_of(checkers()));
   const Value conventions = workload->header();
   std::map<std::string, Value> thresholds;  // the user's before the workload's
   if (conventions.is_object()) {
@@ -338,9 +397,10 @@ Value Plan::header() const {
   const Claims claims = target->claims();
   put("token", claims.orderable ? "orderable" : "opaque");
   Value::Object claimed;
-  claimed.emplace_back(Symbol("read"), Value(claims.read));
+  claimed.emplace_back(Symbol("read"), Value(spec.weak_contract ? "stale" : claims.read));
   claimed.emplace_back(Symbol("guarded-write"), Value(claims.guarded_write));
   claimed.emplace_back(Symbol("durable"), Value(claims.durable));
+  if (claims.watch) claimed.emplace_back(Symbol("compacts"), Value(claims.compacts));
   put("claims", Value::object(std::move(claimed)));
   Value::Array nodes;
   for (const NodeInfo& node : layout.nodes) nodes.emplace_back(node.name);

@@ -39,6 +39,8 @@ struct Plan {
   std::vector<std::string> not_claimed;  // sentences: what is not asked of the target
   std::vector<std::string> not_tested;   // sentences: powers that are absent, …
 
+  // Those of the workload, as far as the contract asks for them.
+  std::vector<std::string> checkers() const;
   // The history's header: what the checkers must know.
   Value header() const;
   // "partition+pause+kill", "none": for names of folders and for people.

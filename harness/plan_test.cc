@@ -66,6 +66,9 @@ TEST(Plan, RefusesWhatIsNotThereAndSaysWhatIs) {
       {{{"target", "etcd-endpoints"}, {"set", kEndpoints}, {"nodes", "5"}},
        "--nodes: expected 2, as many as etcd-endpoints is given",
        "found 5"},
+      {{{"target", "naive-lock-with-timeout"}, {"workload", "register"}},
+       "\"naive-lock-with-timeout\" is run with the workload \"lock-with-timeout\" alone",
+       "found \"register\""},
   };
   for (const auto& row : rows) {
     const std::string message = refusal(row.options);
@@ -105,14 +108,14 @@ TEST(Plan, WhatATargetServesAndNoWorkloadAsksForIsSaidNotToBeTested) {
   const std::string file =
       testing::TempDir() + "/plan_test." + std::to_string(::getpid()) + ".ops.json";
   std::ofstream(file) << R"({"name": "mine", "start": ["true"], "client": ["true"],
-      "ops": ["read", "write", "cas", "delete", "watch"], "claims": {"read": "linearizable"}})";
+      "ops": ["read", "write", "cas", "delete", "add"], "claims": {"read": "linearizable"}})";
   const TestSpec spec = spec_of({{"target", file}});
   const auto trial = make_trial_plan(spec);
   ASSERT_TRUE(trial.ok()) << trial.error().message;
-  EXPECT_THAT(trial->not_tested, testing::ElementsAre("watch: no workload asks for it"));
+  EXPECT_THAT(trial->not_tested, testing::ElementsAre("add: no workload asks for it"));
   const auto plan = make_plan(spec);
   ASSERT_TRUE(plan.ok()) << plan.error().message;
-  EXPECT_THAT(plan->not_tested, testing::Contains("watch: no workload asks for it"));
+  EXPECT_THAT(plan->not_tested, testing::Contains("add: no workload asks for it"));
   std::filesystem::remove(file);
 }
 

@@ -221,6 +221,13 @@ const Option kOptions[] = {
      }},
     {"keep-data",
      [](TestSpec& s, const std::string& v) { return put(truth("keep-data", v), s.keep_data); }},
+    {"contract",
+     [](TestSpec& s, const std::string& v) -> Result<void> {
+       if (v != "strong" && v != "weak")
+         return input_error("contract: expected strong or weak, found \"" + v + "\"");
+       s.weak_contract = v == "weak";
+       return {};
+     }},
     {"fail-fast",
      [](TestSpec& s, const std::string& v) { return put(truth("fail-fast", v), s.fail_fast); }},
     {"bin-dir",
@@ -419,6 +426,7 @@ Value spec_to_value(const TestSpec& spec) {
   put("net", spec.net == NetMode::kHost ? "host" : "private");
   if (spec.base_port) put("base-port", *spec.base_port);
   if (spec.keep_data) put("keep-data", true);
+  if (spec.weak_contract) put("contract", "weak");
   if (spec.fail_fast) put("fail-fast", true);
   if (!spec.bin_dir.empty()) put("bin-dir", spec.bin_dir);
   if (!spec.script.is_null()) put("script", spec.script);

@@ -25,7 +25,7 @@ enum class NetMode { kPrivate, kHost };
 
 struct TestSpec {
   std::string target = "raft";
-  std::string workload = "register";
+  std::string workload;  // empty: the only one of the target, or register
   // Unset: partition, pause and kill, of these what the target's powers allow.
   std::optional<std::vector<FaultSpec>> nemesis;
   std::optional<int> nodes;  // unset: as many as the target runs on already, else 5
@@ -48,6 +48,7 @@ struct TestSpec {
   std::optional<int> base_port;  // of --net host: the first of two ports per node
   bool leave_running = false;
   bool keep_data = false;
+  bool weak_contract = false;  // asked for: convergence, and reads that never go back
   bool fail_fast = false;  // the load ends at the first anomaly that is proven
   std::string bin_dir;  // empty: beside the binary
   Value script;         // steps of the workload `script`

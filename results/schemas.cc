@@ -33,6 +33,7 @@ constexpr std::string_view kSpec = R"json({
     "base_port": {"type": "integer", "minimum": 1},
     "leave_running": {"type": "boolean"},
     "keep_data": {"type": "boolean"},
+    "contract": {"enum": ["strong", "weak"]},
     "fail_fast": {"type": "boolean"},
     "bin_dir": {"type": "string"},
     "script": {"type": "array", "items": {"type": "object"}},

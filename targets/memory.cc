@@ -1,101 +1,25 @@
 #include "targets/memory.h"
 
+#include <algorithm>
 #include <charconv>
-#include <unordered_map>
 
-#include "checkers/history/rng.h"
+#include "checkers/history/vocabulary.h"
+#include "targets/memory_store.h"
 
 namespace assay {
 namespace {
 
-struct Settings {
-  int64_t latency_us = 1000;
-  int64_t unknown_percent = 0;
-  int64_t stale_reads = 0;  // one in so many; 0: never
-  int64_t lost_writes = 0;
-  int64_t blind_cas = 0;
-};
+using Settings = MemorySettings;
+using Store = MemoryStore;
 
-struct Version {
-  Value value;
-  int64_t revision = 0;  // 0: absent
-};
-
-struct Cell {
-  Version now;
-  Version before;  // what a stale read answers
-};
-
-class Store {
- public:
-  Store(const Settings& settings, uint64_t seed)
-      : settings_(settings), rng_(Rng(seed).stream("memory")) {}
-
-  const Settings& settings() const { return settings_; }
-  Rng& rng() { return rng_; }
-
-  // Takes effect now, and gives the completion.
-  Op apply(const Op& op) {
-    Cell& cell = cells_[op.key];
-    if (op.f == f::read) return read(op, cell);
-    const bool writes = op.f == f::write;
-    if (writes && op.expected.none()) return change(complete(op, OpType::kOk), cell, op.value);
-    return compared(op, cell, writes ? op.value : op.value.as_array()[1]);
-  }
-
- private:
-  bool strikes(int64_t one_in) {
-    return one_in > 0 && rng_.chance(1, static_cast<uint64_t>(one_in));
-  }
-
-  Op answer(Op op, int64_t revision) const {
-    op.revision = Token(revision);
-    op.at = Token(revision_);
-    return op;
-  }
-
-  Op read(const Op& op, const Cell& cell) {
-    const Version& version = strikes(settings_.stale_reads) ? cell.before : cell.now;
-    Op done = complete(op, OpType::kOk);
-    done.value = version.value;
-    return answer(std::move(done), version.revision);
-  }
-
-  Op change(Op done, Cell& cell, const Value& value) {
-    ++revision_;
-    if (strikes(settings_.lost_writes)) return answer(std::move(done), revision_);
-    cell.before = std::move(cell.now);
-    cell.now = {value, revision_};
-    return answer(std::move(done), revision_);
-  }
-
-  // A change that is made only where the guard, or else the old value of a cas, is the key's.
-  Op compared(const Op& op, Cell& cell, const Value& next) {
-    const bool guarded = !op.expected.none();
-    const bool matches = guarded ? op.expected == Token(cell.now.revision)
-                                 : cell.now.value == op.value.as_array()[0];
-    if (matches || (op.f == f::cas && strikes(settings_.blind_cas))) {
-      return change(complete(op, OpType::kOk), cell, next);
-    }
-    const Token current(cell.now.revision);
-    Op done = complete(op, OpType::kFail,
-                       guarded ? OpError{Symbol("conflict"), "the key has changed", current}
-                               : OpError{Symbol("mismatch"), "the value is another", current});
-    done.at = Token(revision_);
-    return done;
-  }
-
-  Settings settings_;
-  Rng rng_;
-  int64_t revision_ = 0;
-  std::unordered_map<Symbol, Cell> cells_;
-};
+constexpr Nanos kWatchLook = milliseconds(20);  // how often a watch looks at the log
 
 class MemoryClient : public Client {
  public:
   MemoryClient(Loop& loop, std::shared_ptr<Store> store) : loop_(loop), store_(std::move(store)) {}
 
   void invoke(const Op& op, std::function<void(Op)> done) override {
+    if (op.f == f::watch) return watch(op, std::move(done));
     const Settings& settings = store_->settings();
     if (settings.latency_us == 0 && settings.unknown_percent == 0) {
       loop_.post(
@@ -111,6 +35,25 @@ class MemoryClient : public Client {
   }
 
  private:
+  void watch(const Op& op, std::function<void(Op)> done) {
+    const auto wish = watch_wish(op.value);
+    ASSAY_CHECK(wish, "a watch of %s", op.value.to_json().c_str());
+    look(loop_, store_, std::make_shared<MemoryWatch>(store_->begin_watch(*wish)),
+         loop_.now() + wish->span, op, std::move(done));
+  }
+  static void look(Loop& loop, std::shared_ptr<Store> store, std::shared_ptr<MemoryWatch> watch,
+                   Nanos end, const Op& op, std::function<void(Op)> done) {
+    const Nanos next = std::min(end, loop.now() + kWatchLook);
+    loop.at(next, [&loop, store, watch, end, op, done = std::move(done)]() mutable {
+      store->follow(*watch);
+      if (!watch->over && loop.now() < end)
+        return look(loop, std::move(store), std::move(watch), end, op, std::move(done));
+      Op completed = complete(op, OpType::kOk);
+      completed.value = to_value(watch->seen);
+      done(std::move(completed));
+    });
+  }
+
   Nanos part_of_latency() {
     return microseconds(store_->rng().between(0, store_->settings().latency_us));
   }
@@ -136,8 +79,11 @@ class MemoryTarget : public Target {
       : store_(std::make_shared<Store>(settings, seed)) {}
 
   std::string_view name() const override { return "memory"; }
-  Claims claims() const override { return {.durable = "none"}; }
-  std::vector<Symbol> ops() const override { return {f::read, f::write, f::cas}; }
+  Claims claims() const override { return {.watch = true, .durable = "none"}; }
+  std::vector<Symbol> ops() const override {
+    return {f::read,        f::write, f::cas,   f::delete_,
+            f::list,        f::txn,   f::watch, f::compact};
+  }
   bool has_daemons() const override { return false; }
   Result<DaemonSpec> daemon(const Layout&, const NodeInfo&) const override {
     return environment_error("the target memory has no daemon");
@@ -182,6 +128,7 @@ Result<std::unique_ptr<Target>> make(const TargetInfo::Settings& given, uint64_t
       {"stale-reads", settings.stale_reads, INT32_MAX},
       {"lost-writes", settings.lost_writes, INT32_MAX},
       {"blind-cas", settings.blind_cas, INT32_MAX},
+      {"watch-from-now", settings.watch_from_now, INT32_MAX},
   };
   for (const auto& [name, text] : given) {
     for (const auto& field : fields) {
@@ -206,6 +153,8 @@ TargetInfo memory_target() {
                   {"stale-reads", "0", "one read in N answers the value before the last", true},
                   {"lost-writes", "0", "one accepted change in N is forgotten", true},
                   {"blind-cas", "0", "one failing cas in N is applied all the same", true},
+                  {"watch-from-now", "0",
+                   "one watch in N begins with the next change, whatever its start", true},
               },
           .make = make};
 }

@@ -4,7 +4,7 @@
 #include <charconv>
 #include <cstring>
 
-#include "targets/kv/http/kv_client.h"
+#include "checkers/history/rng.h"
 
 namespace assay {
 namespace {
@@ -13,8 +13,11 @@ struct Settings {
   int64_t heartbeat_ms = 50;
   int64_t election_ms_min = 300;
   int64_t election_ms_max = 600;
-  std::string first_leader;           // a node's name; empty: whoever is first
-  std::vector<std::string> canaries;  // flags of assay-raft
+  int64_t snapshot_entries = 10'000;
+  int64_t snapshot_keep = 5'000;
+  std::string first_leader;         // a node's name; empty: whoever is first
+  std::vector<std::string> flags;   // of assay-raft, besides
+  int64_t clock_offset_ms_max = 0;  // each node's clock is off by at most so much
 };
 
 struct Canary {
@@ -27,6 +30,8 @@ constexpr Canary kCanaries[] = {
     {"early-ack", "--unsafe-canary-early-ack", "writes are acknowledged before they are committed"},
     {"buffered-ack", "--unsafe-canary-buffered-ack",
      "records count as durable while they are in the process's own buffer"},
+    {"watch-from-now", "--unsafe-canary-watch-from-now",
+     "every watch begins with the next change, whatever its start revision"},
 };
 
 // What stands in a log of a store that is broken, and the word for it.
@@ -45,13 +50,23 @@ constexpr std::pair<std::string_view, std::string_view> kFindings[] = {
 
 class RaftTarget : public Target {
  public:
-  RaftTarget(Settings settings, uint64_t seed) : settings_(std::move(settings)), seed_(seed) {}
+  RaftTarget(const RaftPolicy& policy, Settings settings, uint64_t seed)
+      : policy_(policy), settings_(std::move(settings)), seed_(seed) {}
 
-  std::string_view name() const override { return "raft"; }
+  std::string_view name() const override { return policy_.name; }
   Claims claims() const override {
-    return {.election_timeout_min = milliseconds(settings_.election_ms_min)};
+    return {.orderable = policy_.orderable,
+            .watch = watches(),
+            .election_timeout_min = milliseconds(settings_.election_ms_min)};
   }
-  std::vector<Symbol> ops() const override { return {f::read, f::write, f::cas, f::delete_}; }
+  // A watch begins at a revision: who has other tokens has no place to begin at.
+  bool watches() const { return policy_.client.tokens == KvTokens::kRevision; }
+  std::vector<Symbol> ops() const override {
+    std::vector<Symbol> ops = kv_client_ops();
+    if (!watches())
+      std::erase_if(ops, [](Symbol op) { return op == f::watch || op == Symbol("compact"); });
+    return ops;
+  }
   bool has_daemons() const override { return true; }
   std::vector<std::string> binaries(const Layout& layout) const override {
     return {program(layout)};
@@ -62,22 +77,25 @@ class RaftTarget : public Target {
     spec.name = "assay-raft";
     spec.cwd = node.folder;
     spec.log_path = node.folder + "/assay-raft.log";
-    spec.argv = {program(layout),
-                 "--name=" + node.name,
-                 "--data=" + node.folder + "/data",
-                 "--client=" + endpoint(node, node.client_port),
-                 "--peer=" + endpoint(node, node.peer_port),
-                 "--cluster=" + members(layout),
-                 "--heartbeat-ms=" + std::to_string(settings_.heartbeat_ms),
-                 "--election-timeout-ms=" + election_timeout(node),
-                 "--seed=" + std::to_string(seed_ * 64 + static_cast<uint64_t>(node.index) + 1)};
-    spec.argv.insert(spec.argv.end(), settings_.canaries.begin(), settings_.canaries.end());
+    spec.argv = {program(layout)};
+    for (std::string& argument : member_arguments(layout, node))
+      spec.argv.push_back(std::move(argument));
+    spec.argv.insert(
+        spec.argv.end(),
+        {"--heartbeat-ms=" + std::to_string(settings_.heartbeat_ms),
+         "--election-timeout-ms=" + election_timeout(node),
+         "--snapshot-entries=" + std::to_string(settings_.snapshot_entries),
+         "--snapshot-keep=" + std::to_string(settings_.snapshot_keep),
+         "--seed=" + std::to_string(seed_ * 64 + static_cast<uint64_t>(node.index) + 1)});
+    if (settings_.clock_offset_ms_max > 0)
+      spec.argv.push_back("--clock-offset-ms=" + std::to_string(clock_offset_ms(node)));
+    spec.argv.insert(spec.argv.end(), settings_.flags.begin(), settings_.flags.end());
     return spec;
   }
 
   void open_client(Loop& loop, const NodeInfo& node,
                    Callback<std::unique_ptr<Client>> done) override {
-    open_kv_client(loop, node, {}, std::move(done));
+    open_kv_client(loop, node, policy_.client, std::move(done));
   }
   void status(Loop& loop, const NodeInfo& node, Callback<Value> done) override {
     fetch_kv_status(loop, node, std::move(done));
@@ -87,10 +105,7 @@ class RaftTarget : public Target {
   }
 
   std::string_view log_finding(std::string_view line) const override {
-    for (const auto& [words, finding] : kFindings) {
-      if (line.find(words) != std::string_view::npos) return finding;
-    }
-    return "";
+    return finding_in_server_log(line);
   }
 
  private:
@@ -105,17 +120,12 @@ class RaftTarget : public Target {
     return std::to_string(min) + "-" + std::to_string(max);
   }
   static std::string program(const Layout& layout) { return layout.bin_dir + "/assay-raft"; }
-  static std::string endpoint(const NodeInfo& node, int port) {
-    return node.address + ":" + std::to_string(port);
-  }
-  static std::string members(const Layout& layout) {
-    std::string list;
-    for (const NodeInfo& node : layout.nodes) {
-      list += (list.empty() ? "" : ",") + node.name + "=" + endpoint(node, node.peer_port);
-    }
-    return list;
+  int64_t clock_offset_ms(const NodeInfo& node) const {
+    const int64_t max = settings_.clock_offset_ms_max;
+    return Rng(seed_).stream("clock-offset").stream(node.name).between(-max, max);
   }
 
+  const RaftPolicy policy_;
   Settings settings_;
   uint64_t seed_;
 };
@@ -127,29 +137,46 @@ std::optional<int64_t> number(std::string_view text) {
   return value;
 }
 
+// `option` with the target's name before it.
 Error expected(const std::string& option, const std::string& what, const std::string& found) {
-  return input_error("raft." + option + ": expected " + what + ", found \"" + found + "\"");
+  return input_error(option + ": expected " + what + ", found \"" + found + "\"");
 }
 
-Result<void> set(Settings& settings, const std::string& option, const std::string& text) {
+Result<void> set(Settings& settings, const std::string& target, const std::string& name,
+                 const std::string& text) {
+  const std::string option = target + "." + name;
   for (const Canary& canary : kCanaries) {
-    if (option != canary.option) continue;
+    if (name != canary.option) continue;
     if (text != "true" && text != "false") return expected(option, "true or false", text);
-    if (text == "true") settings.canaries.push_back(canary.flag);
+    if (text == "true") settings.flags.push_back(canary.flag);
     return {};
   }
-  if (option == "heartbeat-ms") {
+  if (name == "heartbeat-ms") {
     const auto value = number(text);
     if (!value || *value < 1 || *value > 60'000)
       return expected(option, "milliseconds from 1 to 60000", text);
     settings.heartbeat_ms = *value;
     return {};
   }
-  if (option == "first-leader") {
+  if (name == "first-leader") {
     const auto index =
         text.starts_with('n') ? number(std::string_view(text).substr(1)) : std::nullopt;
     if (!text.empty() && (!index || *index < 1)) return expected(option, "a node such as n1", text);
     settings.first_leader = text;
+    return {};
+  }
+  if (name == "snapshot-entries" || name == "snapshot-keep") {
+    const auto value = number(text);
+    if (!value || *value < 0 || *value > 1'000'000'000)
+      return expected(option, "entries from 0 to 1000000000", text);
+    (name == "snapshot-keep" ? settings.snapshot_keep : settings.snapshot_entries) = *value;
+    return {};
+  }
+  if (name == "clock-offset-ms") {
+    const auto value = number(text);
+    if (!value || *value < 0 || *value > 86'400'000)
+      return expected(option, "milliseconds from 0 to 86400000", text);
+    settings.clock_offset_ms_max = *value;
     return {};
   }
   const size_t dash = text.find('-');
@@ -164,29 +191,70 @@ Result<void> set(Settings& settings, const std::string& option, const std::strin
   return {};
 }
 
-Result<std::unique_ptr<Target>> make(const TargetInfo::Settings& given, uint64_t seed) {
+Result<std::unique_ptr<Target>> make(const RaftPolicy& policy, const TargetSettings& given,
+                                     uint64_t seed) {
   Settings settings;
+  settings.flags = policy.flags;
   for (const auto& [option, text] : given) {
-    if (auto done = set(settings, option, text); !done) return done.error();
+    if (auto done = set(settings, policy.name, option, text); !done) return done.error();
   }
   if (settings.election_ms_min < 2 * settings.heartbeat_ms) {
-    return input_error("raft.election-timeout-ms: expected at least twice raft.heartbeat-ms");
+    return input_error(policy.name + ".election-timeout-ms: expected at least twice " +
+                       policy.name + ".heartbeat-ms");
   }
-  return std::unique_ptr<Target>(std::make_unique<RaftTarget>(std::move(settings), seed));
+  return std::unique_ptr<Target>(std::make_unique<RaftTarget>(policy, std::move(settings), seed));
 }
 
 }  // namespace
 
+TargetInfo raft_target_as(RaftPolicy policy) {
+  TargetInfo info{
+      .name = policy.name,
+      .summary = policy.summary,
+      .options = {{"heartbeat-ms", "50", "between a leader's heartbeats"},
+                  {"election-timeout-ms", "300-600", "drawn from, by each node"},
+                  {"first-leader", "", "the node that is to lead at the start: n1"},
+                  {"snapshot-entries", "10000",
+                   "applied entries between two snapshots; 0: none are taken"},
+                  {"snapshot-keep", "5000", "entries that stay in the log behind a snapshot"}},
+      .workload = policy.workload};
+  if (policy.clock_offset_ms_max >= 0) {
+    info.options.push_back({"clock-offset-ms", std::to_string(policy.clock_offset_ms_max),
+                            "each node's clock is off by at most so much, drawn"});
+  }
+  info.make = [policy = std::move(policy)](const TargetSettings& given, uint64_t seed) {
+    return make(policy, given, seed);
+  };
+  return info;
+}
+
 TargetInfo raft_target() {
-  TargetInfo info{.name = "raft",
-                  .summary = "the bundled Raft store (assay-raft)",
-                  .options = {{"heartbeat-ms", "50", "between a leader's heartbeats"},
-                              {"election-timeout-ms", "300-600", "drawn from, by each node"},
-                              {"first-leader", "", "the node that is to lead at the start: n1"}},
-                  .make = make};
+  TargetInfo info =
+      raft_target_as({.name = "raft", .summary = "the bundled Raft store (assay-raft)"});
   for (const Canary& canary : kCanaries)
     info.options.push_back({canary.option, "false", canary.summary, true});
   return info;
+}
+
+std::vector<std::string> member_arguments(const Layout& layout, const NodeInfo& node) {
+  const auto endpoint = [](const NodeInfo& of, int port) {
+    return of.address + ":" + std::to_string(port);
+  };
+  std::string cluster;
+  for (const NodeInfo& member : layout.nodes) {
+    cluster +=
+        (cluster.empty() ? "" : ",") + member.name + "=" + endpoint(member, member.peer_port);
+  }
+  return {"--name=" + node.name, "--data=" + node.folder + "/data",
+          "--client=" + endpoint(node, node.client_port),
+          "--peer=" + endpoint(node, node.peer_port), "--cluster=" + cluster};
+}
+
+std::string_view finding_in_server_log(std::string_view line) {
+  for (const auto& [words, finding] : kFindings) {
+    if (line.find(words) != std::string_view::npos) return finding;
+  }
+  return "";
 }
 
 }  // namespace assay

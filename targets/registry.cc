@@ -1,12 +1,15 @@
 #include "targets/exec/exec_target.h"
 #include "targets/memory.h"
+#include "targets/naive_policies.h"
+#include "targets/naive_target.h"
 #include "targets/raft_target.h"
 #include "targets/target.h"
 #include "targets/third_party/etcd.h"
 #include "targets/third_party/etcd_endpoints.h"
 #include "targets/third_party/redis.h"
 
-// One line per target, in the order in which they are shown.
+// One line per target, in the order in which they are shown; the naive ones, which are there to be
+// convicted, come after them.
 #define ASSAY_TARGETS(X)   \
   X(raft_target)           \
   X(etcd_target)           \
@@ -18,7 +21,12 @@ namespace assay {
 
 const std::vector<TargetInfo>& all_targets() {
 #define ASSAY_ENTRY(make) make(),
-  static const std::vector<TargetInfo> targets = {ASSAY_TARGETS(ASSAY_ENTRY)};
+  static const std::vector<TargetInfo> targets = [] {
+    std::vector<TargetInfo> all = {ASSAY_TARGETS(ASSAY_ENTRY)};
+    for (TargetInfo& target : naive_targets()) all.push_back(std::move(target));
+    for (TargetInfo& target : naive_policies()) all.push_back(std::move(target));
+    return all;
+  }();
 #undef ASSAY_ENTRY
   return targets;
 }

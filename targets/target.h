@@ -38,6 +38,7 @@ struct Claims {
   bool guarded_write = true;          // compares a token of its own
   bool orderable = true;              // tokens may be ordered
   bool watch = false;                 // changes can be followed
+  bool compacts = false;              // forgets old changes without being asked to
   std::string durable = "sync";       // sync: survives power loss; process: survives SIGKILL; none
   Nanos election_timeout_min{};       // 0: no elections
 };
@@ -169,6 +170,7 @@ struct TargetInfo {
   std::string name;
   std::string summary;
   std::vector<TargetOption> options;
+  std::string workload;  // the only one that it is run with; empty: any
   // The settings hold every option, with its default where nothing was set.
   using Settings = TargetSettings;
   std::function<Result<std::unique_ptr<Target>>(const Settings&, uint64_t seed)> make;

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "workloads/gen/combinators.h"
+#include "workloads/intents.h"
 
 namespace assay {
 namespace {
@@ -55,7 +56,13 @@ Result<void> check_options(const WorkloadOptions& o) {
   return {};
 }
 
-gen::KeysOptions keys_options(const WorkloadOptions& o) {
+gen::KeysOptions keys_options(const WorkloadOptions& o, bool whole) {
+  if (whole)
+    return {.group_size = o.group_size,
+            .keys = o.keys,
+            .ops_min = INT64_MAX / 2,
+            .ops_max = INT64_MAX / 2,
+            .processes_max = INT32_MAX};
   return {.group_size = o.group_size,
           .keys = o.keys,
           .ops_min = o.ops_per_key_min,
@@ -63,14 +70,18 @@ gen::KeysOptions keys_options(const WorkloadOptions& o) {
           .processes_max = o.processes_per_key};
 }
 
-// Reads one key until an answer is ok; a refusal that comes at once is not answered at once.
-Gen final_read(Symbol key) {
+Op plain_read(Symbol key) {
   Op read;
   read.f = f::read;
   read.key = key;
-  read.extra = Value::object({{Symbol("phase"), Value("final")}});
+  return read;
+}
+
+// Asks until an answer is ok; a refusal that comes at once is not answered at once.
+Gen final_operation(Op op) {
+  put_extra(op, "phase", Value("final"));
   return gen::until_ok(gen::cycle(
-      [read] { return gen::sequence(gen::once(gen::always(read)), gen::sleep(kFinalReadPause)); }));
+      [op] { return gen::sequence(gen::once(gen::always(op)), gen::sleep(kFinalReadPause)); }));
 }
 
 }  // namespace
@@ -79,22 +90,37 @@ int node_of_worker(Worker worker, int group_size, int nodes) {
   return group_size >= nodes ? worker % group_size % nodes : worker % nodes;
 }
 
+int64_t operations_of_key(const WorkloadOptions& options, const Rng& key_stream) {
+  return key_stream.stream("operations").between(options.ops_per_key_min, options.ops_per_key_max);
+}
+
 int readers_of_group(int group_size) { return group_size / 2; }
 
-Gen final_reads_of(const WorkloadOptions& options, std::function<std::vector<Symbol>()> keys) {
+Gen final_operations(const WorkloadOptions& options, std::function<std::vector<Op>()> operations) {
   const int nodes = static_cast<int>(options.nodes.size());
   const Worker readers = std::min(options.concurrency, std::max(options.group_size, nodes));
   const auto served = std::make_shared<bool>(false);
   return gen::time_limit(kFinalReadsSpan,
-                         gen::on_workers(0, readers, gen::each_worker([keys, served](Worker) {
+                         gen::on_workers(0, readers, gen::each_worker([operations, served](Worker) {
                                            std::vector<Gen> reads;
-                                           for (Symbol key : keys()) {
-                                             if (reads.size() < kFinalKeysMax)
-                                               reads.push_back(final_read(key));
-                                           }
+                                           for (Op& op : operations())
+                                             reads.push_back(final_operation(std::move(op)));
                                            return std::make_unique<UntilTurnedAway>(
                                                served, gen::sequence(std::move(reads)));
                                          })));
+}
+
+Gen final_reads_of(const WorkloadOptions& options, std::function<std::vector<Symbol>()> keys,
+                   std::function<Op(Symbol key)> look) {
+  if (!look) look = plain_read;
+  return final_operations(options, [keys = std::move(keys), look = std::move(look)] {
+    std::vector<Op> reads;
+    for (Symbol key : keys()) {
+      if (reads.size() == kFinalKeysMax) break;
+      reads.push_back(look(key));
+    }
+    return reads;
+  });
 }
 
 Value cas_register_header() {
@@ -104,29 +130,37 @@ Value cas_register_header() {
                         {Symbol("null_read"), Value("value")}});
 }
 
+std::vector<std::string> with_usual_checkers(std::vector<std::string> first) {
+  for (const char* usual : {"stats", "non-vacuity", "availability", "minority-silence",
+                            "member-agreement", "convergence", "node-exits", "exposure"})
+    first.emplace_back(usual);
+  return first;
+}
+
 std::vector<std::string> register_checkers() {
-  return {"linearizable", "version-order",    "stats",      "non-vacuity",
-          "availability", "member-agreement", "node-exits", "exposure"};
+  return with_usual_checkers({"linearizable", "version-order", "one-history", "update-chain", "conflicts"});
 }
 
 Result<std::unique_ptr<WorkloadRun>> KeyedRun::start(const Workload& workload,
                                                      const WorkloadOptions& options,
-                                                     gen::ConcurrentKeys::KeyGenerator make) {
+                                                     gen::ConcurrentKeys::KeyGenerator make,
+                                                     KeyedShape shape) {
   if (auto checked = check_options(options); !checked) return checked.error();
   return std::unique_ptr<WorkloadRun>(
-      std::make_unique<KeyedRun>(workload, options, std::move(make)));
+      std::make_unique<KeyedRun>(workload, options, std::move(make), std::move(shape)));
 }
 
 KeyedRun::KeyedRun(const Workload& workload, const WorkloadOptions& options,
-                   gen::ConcurrentKeys::KeyGenerator make)
+                   gen::ConcurrentKeys::KeyGenerator make, KeyedShape shape)
     : workload_(workload),
       options_(options),
-      keys_(keys_options(options), options.rng.stream("keys"), std::move(make)) {}
+      shape_(std::move(shape)),
+      keys_(keys_options(options, shape_.whole), options.rng.stream("keys"), std::move(make)) {}
 
 Gen KeyedRun::load() { return gen::on_workers(0, options_.concurrency, gen::borrow(keys_)); }
 
 Gen KeyedRun::final_reads() {
-  return final_reads_of(options_, [this] { return keys_.keys_in_use(); });
+  return final_reads_of(options_, [this] { return keys_.keys_in_use(); }, shape_.last_look);
 }
 
 }  // namespace assay

@@ -23,6 +23,7 @@ constexpr ClientWord kClientWords[] = {
     {"cas", true, Argument::kPair, true},   {"delete", true, Argument::kNone, true},
     {"add", true, Argument::kAny, false},   {"append", true, Argument::kAny, false},
     {"txn", false, Argument::kList, false}, {"watch", false, Argument::kObject, false},
+    {"list", true, Argument::kNone, false}, {"compact", false, Argument::kAny, false},
 };
 
 // As operations they are the starts and stops of vocabulary.h, so that checkers see the faults.

@@ -307,10 +307,10 @@ INSTANTIATE_TEST_SUITE_P(
                   R"({"f":"read","wait":"leader"})"},
         BadScript{"[" READ R"({"on":"n1","f":"reed","key":"k"}])",
                   R"(script step 2: unknown f "reed": expected one of read, write, cas, delete, )"
-                  "add, append, txn, watch"},
+                  "add, append, txn, watch, list, compact"},
         BadScript{R"([{"on":"n1","f":7,"key":"k"}])",
                   "script step 1: unknown f 7: expected one of read, write, cas, delete, add, "
-                  "append, txn, watch"},
+                  "append, txn, watch, list, compact"},
         BadScript{R"([{"on":"n1","f":"read","key":"k","valeu":1}])",
                   R"(script step 1: unknown member "valeu": expected one of on, f, key, value, )"
                   "expected, as, async"},

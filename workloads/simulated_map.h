@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "workloads/gen/simulate.h"
+#include "workloads/intents.h"
 
 namespace assay {
 
@@ -21,6 +22,8 @@ enum class Wrong : uint8_t {
   kStaleRead,  // a read gives the value before the last one
   kLostWrite,  // an acknowledged write or cas is not applied
   kBlindCas,   // a cas compares nothing
+  kBlindGuard,  // a guard is not looked at
+  kSameToken,   // the token of a value is always the same
 };
 
 struct SimulatedMapOptions {
@@ -72,9 +75,11 @@ class SimulatedMap {
   }
 
   Op apply(const Op& op) {
+    if (op.f == f::list) return list(op);
+    if (op.f == f::txn) return transact(op);
     auto& [cell, before] = cells_[std::string(op.key.text())];
     if (op.f == f::read) return answer(op, strikes(Wrong::kStaleRead) ? before : cell);
-    const bool blind = strikes(Wrong::kBlindCas);
+    const bool blind = strikes(Wrong::kBlindCas) || strikes(Wrong::kBlindGuard);
     if (!op.expected.none() && op.expected != Token(cell.revision) && !blind) {
       Op failed = complete(op, OpType::kFail, {Symbol("conflict"), "", Token(cell.revision)});
       failed.at = Token(revision_);
@@ -88,11 +93,47 @@ class SimulatedMap {
     if (op.f == f::cas) next.value = op.value.as_array()[1];
     if (op.f == f::write) next.value = op.value;
     if (op.f == f::delete_) next.revision = 0;
+    if (op.f == f::write && strikes(Wrong::kSameToken) && next.value.is_int())
+      next.revision = 1'000'000 + next.value.as_int();
     const Op done = answer(op, {op.value, next.revision});
     if (!strikes(Wrong::kLostWrite)) {
       before = cell;
       cell = next;
     }
+    return done;
+  }
+
+  Op list(const Op& op) {
+    const std::string prefix(op.key.text());
+    const bool stale = strikes(Wrong::kStaleRead);
+    Value::Array rows;
+    for (const auto& [key, cells] : cells_) {
+      const Cell& cell = stale ? cells.second : cells.first;
+      if (!key.starts_with(prefix) || cell.revision == 0) continue;
+      rows.push_back(Value::array({Value(key), cell.value, Value(cell.revision)}));
+    }
+    Op done = complete(op, OpType::kOk);
+    done.value = Value::array(std::move(rows));
+    done.at = Token(revision_);
+    return done;
+  }
+
+  Op transact(const Op& op) {
+    for (const Value& guard : op.extra["guards"].as_array()) {
+      const Cell& cell = cells_[std::string(guard.as_array()[0].as_text())].first;
+      if (guard.as_array()[1] == Value(cell.revision) || strikes(Wrong::kBlindGuard)) continue;
+      Op failed = complete(op, OpType::kFail, {Symbol("conflict"), "", {}});
+      failed.at = Token(revision_);
+      return failed;
+    }
+    ++revision_;
+    for (const Value& write : op.value.as_array()) {
+      auto& [cell, before] = cells_[std::string(write.as_array()[1].as_text())];
+      before = cell;
+      cell = {write.as_array()[2], revision_};
+    }
+    Op done = complete(op, OpType::kOk);
+    done.revision = done.at = Token(revision_);
     return done;
   }
 

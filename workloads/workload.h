@@ -2,6 +2,7 @@
 // meet in the op vocabulary (which f it needs), and Plan compares.
 #pragma once
 
+#include <map>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -12,6 +13,13 @@
 #include "workloads/gen/generator.h"
 
 namespace assay {
+
+// An option, set by `--set workload.name=value`.
+struct WorkloadOption {
+  std::string name;
+  std::string fallback;  // its default
+  std::string summary;
+};
 
 struct WorkloadOptions {
   explicit WorkloadOptions(Rng rng) : rng(rng) {}
@@ -25,6 +33,7 @@ struct WorkloadOptions {
   int processes_per_key = 20;  // distinct processes, at least group_size; then the key is
                                // retired
   Value script;                // of the workload `script`: its steps
+  std::map<std::string, std::string> settings;  // options of the workload; absent: the default
 };
 
 // The node that a client worker is pinned to, as an index from 0: round-robin within each group of
@@ -73,6 +82,7 @@ class Workload {
   // Members for the history's header: model, initial, failed_cas, null_read; thresholds where it
   // sets its own.
   virtual Value header() const = 0;
+  virtual std::vector<WorkloadOption> options() const { return {}; }
   // Errors are the user's input: options that do not fit together, a script that is not one.
   virtual Result<std::unique_ptr<WorkloadRun>> start(const WorkloadOptions& options) const = 0;
 };

@@ -35,13 +35,15 @@ constexpr SpecFlag kSpecFlags[] = {
     {"op-timeout", "TIME", "after which an operation counts as unknown (default 1s)"},
     {"out", "DIR", "where run folders go (default results/runs)"},
     {"deadline", "TIME", "for the whole run: past it heal, save, unknown (default 10m)"},
-    {"set", "TARGET.OPTION=VALUE", "an option of the target (repeatable)"},
+    {"set", "TARGET.OPTION=VALUE", "an option of the target or of the workload (repeatable)"},
     {"expect", "WORD[:CHECKER]", "exit 0 on this verdict: valid, invalid or blocked; 5 on another"},
     {"net", "private|host",
      "a network of the run's own (default), or ports on 127.0.0.1 without partitions"},
     {"base-port", "PORT", "with --net host: the first of two ports per node (default: free ones)"},
     {"leave-running", "", "keep the cluster after the verdict, until Ctrl-C"},
     {"keep-data", "", "keep the nodes' data folders whatever the verdict"},
+    {"contract", "strong|weak",
+     "what is asked of the store (default strong; weak: convergence, and reads that never go back)"},
     {"fail-fast", "", "end the load at the first anomaly that is proven"},
     {"bin-dir", "DIR", "where assay-agent and assay-raft are (default: beside this program)"},
 };
@@ -145,6 +147,8 @@ class Cli {
         "more.");
     define_run();
     define_try();
+    define_certify();
+    define_experiment();
     define_rerun();
     define_check();
     define_convert();
@@ -263,6 +267,78 @@ class Cli {
     return try_verb(std::move(try_));
   }
 
+  void define_certify() {
+    CLI::App* sub = define("certify", "the suite: workloads, faults and seeds, a verdict for every clause, one certificate",
+                           [this] { return certify(); });
+    sub->add_option("--target", certify_.targets,
+                    "what to certify (default raft; several make a table of designs by clauses; naive: the nine "
+                    "naive designs)")
+        ->delimiter(',');
+    sub->add_option("--profile", certify_.profile,
+                    "quick (3 minutes), release (45 minutes) or nightly (new seeds until --time-limit)")
+        ->check(CLI::IsMember({"quick", "release", "nightly"}));
+    sub->add_option("--contract", certify_.contract,
+                    "strong, or weak: convergence and reads that never go back (default strong)")
+        ->check(CLI::IsMember({"strong", "weak"}));
+    sub->add_option("--shard", certify_.shard, "this part of so many: i/n")->type_name("I/N");
+    sub->add_option("--time-limit", certify_.time_limit, "of nightly (default 1h)")->type_name("TIME");
+    sub->add_option("--nodes", certify_.nodes, "size of the cluster (default: the profile's)")
+        ->check(CLI::Range(1, 64));
+    sub->add_option("--set", certify_.settings, "an option of the target (repeatable)")
+        ->type_name("TARGET.OPTION=VALUE");
+    sub->add_option("--seed", seed_, "what every draw follows from (default: drawn, printed first)");
+    sub->add_option("--jobs", certify_.jobs, "runs at once (default: CPUs)")->check(CLI::Range(1, 64));
+    sub->add_option("--resume", certify_.resume, "go on with the certificate of this folder")->type_name("DIR");
+    sub->add_option("--out", certify_.out, "where certificates go (default results/certificates)")
+        ->type_name("DIR");
+    sub->add_option("--bin-dir", certify_.bin_dir,
+                    "where assay-agent and the targets' programs are (default: beside this program)")
+        ->type_name("DIR");
+    sub->add_flag("--plan", certify_.plan, "print the runs, and the evidence that each clause needs; run nothing");
+    add_voice(*sub, voice_, quiet_, verbose_, no_color_);
+    CLI::App* merge = define("merge", "join the certificates of shards", [this] { return merge_verb(merge_); });
+    merge->add_option("DIR", merge_.folders, "folders of `assay certify --shard`")->required();
+    merge->add_option("-o,--output", merge_.out, "a new folder")->required()->type_name("DIR");
+    CLI::App* verify = define("verify", "check every stored history of a certificate again",
+                              [this] { return verify_verb(topic_); });
+    verify->add_option("CERT", topic_, "the certificate's folder, or its certificate.json")->required();
+  }
+
+  int certify() {
+    if (!seed_.empty()) {
+      TestSpec spec;
+      if (auto set = set_option(spec, "seed", seed_); !set) return fail(set.error());
+      certify_.seed = spec.seed;
+    }
+    certify_.voice = voice_;
+    return certify_verb(certify_);
+  }
+
+  void define_experiment() {
+    CLI::App* sub = define("experiment", "play experiments of the catalogue, each with what is expected of it",
+                           [this] { return experiment(); });
+    sub->add_option("NAME", experiment_.names, "see `assay list experiments`");
+    sub->add_flag("--all", experiment_.all, "every one that can be run");
+    sub->add_option("--seed", seed_, "of every run (default: drawn, printed first)");
+    sub->add_option("--jobs", experiment_.jobs, "runs at once (default 1)")->check(CLI::Range(1, 64));
+    sub->add_option("--out", experiment_.out, "where the results go (default results/experiments)")
+        ->type_name("DIR");
+    sub->add_option("--bin-dir", experiment_.bin_dir,
+                    "where assay-agent and the targets' programs are (default: beside this program)")
+        ->type_name("DIR");
+    add_voice(*sub, voice_, quiet_, verbose_, no_color_);
+  }
+
+  int experiment() {
+    if (!seed_.empty()) {
+      TestSpec spec;
+      if (auto set = set_option(spec, "seed", seed_); !set) return fail(set.error());
+      experiment_.seed = spec.seed;
+    }
+    experiment_.voice = voice_;
+    return experiment_verb(experiment_);
+  }
+
   void define_rerun() {
     CLI::App* sub = define("rerun", "the run again, from its folder", [this] {
       rerun_.voice = voice_;
@@ -349,9 +425,10 @@ class Cli {
 
   void define_list() {
     CLI::App* sub = define("list", "what there is", [this] { return list_verb(list_); });
-    sub->add_option("WHAT", list_.what, "targets, workloads, nemeses, checkers, models or runs")
+    sub->add_option("WHAT", list_.what, "targets, workloads, nemeses, checkers, models, experiments, clauses or runs")
         ->required()
-        ->check(CLI::IsMember({"targets", "workloads", "nemeses", "checkers", "models", "runs"}));
+        ->check(CLI::IsMember({"targets", "workloads", "nemeses", "checkers", "models", "experiments",
+                               "clauses", "runs"}));
     auto* json = sub->add_flag("--json", list_.json, "as JSON");
     sub->add_flag("--markdown", list_.markdown, "as a table in Markdown")->excludes(json);
     sub->add_option("--out", list_.runs, "of runs: where they are (default results/runs)")
@@ -403,6 +480,9 @@ class Cli {
   int try_nodes_ = 3;
   std::string try_target_, try_net_, try_timeout_;
   std::vector<std::string> try_settings_;
+  CertifyArgs certify_;
+  MergeArgs merge_;
+  ExperimentArgs experiment_;
   RerunArgs rerun_;
   CheckArgs check_;
   ConvertArgs convert_;

@@ -3,8 +3,11 @@
 #include <vector>
 
 #include "checkers/checker.h"
+#include "checkers/clauses.h"
 #include "checkers/models/registry.h"
+#include "checkers/words.h"
 #include "harness/cli/verbs.h"
+#include "harness/experiment.h"
 #include "nemesis/nemesis.h"
 #include "results/store.h"
 #include "targets/target.h"
@@ -43,6 +46,9 @@ Table workloads() {
   Table table{{"workload", "what", "operations"}};
   for (const Workload* w : all_workloads()) {
     table.push_back({std::string(w->name()), std::string(w->summary()), joined_symbols(w->ops())});
+    for (const WorkloadOption& option : w->options())
+      table.push_back({"  " + std::string(w->name()) + "." + option.name, option.summary,
+                       "default " + option.fallback});
   }
   return table;
 }
@@ -70,6 +76,24 @@ Table models() {
     for (const ModelCall& call : model->calls()) {
       table.push_back({"  " + std::string(call.f), "", std::string(call.shape)});
     }
+  }
+  return table;
+}
+
+Table experiments() {
+  Table table{{"experiment", "what", "stands for"}};
+  for (const Experiment& e : all_experiments())
+    table.push_back({e.name, e.title + (e.pending.empty() ? "" : " (pending: " + e.pending + ")"),
+                     e.source + ": " + e.passage});
+  return table;
+}
+
+Table clauses() {
+  Table table{{"clause", "what", "checked by"}};
+  for (const Clause& clause : all_clauses()) {
+    std::vector<std::string> checks;
+    for (const ClauseCheck& check : clause.checks) checks.emplace_back(check.checker);
+    table.push_back({std::string(clause.id), std::string(clause.title), listed(checks)});
   }
   return table;
 }
@@ -135,6 +159,8 @@ int list_verb(const ListArgs& args) {
   if (args.what == "nemeses") table = nemeses();
   if (args.what == "checkers") table = checkers();
   if (args.what == "models") table = models();
+  if (args.what == "experiments") table = experiments();
+  if (args.what == "clauses") table = clauses();
   if (args.what == "runs") {
     auto read = runs(args.runs);
     if (!read) return fail(read.error());

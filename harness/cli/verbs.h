@@ -51,6 +51,42 @@ struct ReadArgs {
   std::optional<std::string> memory;  // "8G"; none: 80 % of RAM
 };
 
+struct ExperimentArgs {
+  std::vector<std::string> names;
+  bool all = false;
+  std::optional<uint64_t> seed;
+  int jobs = 1;
+  std::string out = "results/experiments";
+  std::string bin_dir;
+  Voice voice;
+};
+int experiment_verb(const ExperimentArgs& args);
+
+struct CertifyArgs {
+  std::vector<std::string> targets;
+  std::vector<std::string> settings;  // "target.option=value"
+  std::string profile = "quick";
+  std::string contract = "strong";
+  std::string shard;  // "2/4"
+  std::string time_limit = "1h";
+  std::optional<int> nodes;
+  std::optional<uint64_t> seed;
+  std::string resume;
+  std::string out = "results/certificates";
+  std::string bin_dir;
+  int jobs = 0;
+  bool plan = false;
+  Voice voice;
+};
+int certify_verb(const CertifyArgs& args);
+
+struct MergeArgs {
+  std::vector<std::string> folders;
+  std::string out;
+};
+int merge_verb(const MergeArgs& args);
+int verify_verb(const std::string& path);
+
 struct CheckArgs {
   std::string path;
   ReadArgs read;

@@ -74,6 +74,34 @@ TEST_F(RealRun, TheVersionedWriterIsValidUnderFaults) {
   EXPECT_EQ(ended.code, 0) << ended.out << ended.err;
 }
 
+TEST_F(RealRun, WatchersOfMemoryAreToldEverything) {
+  const Ended ended = run_json(
+      {"--target", "memory", "--workload", "watch", "--time-limit", "12s", "--seed", "1"});
+  EXPECT_EQ(ended.code, 0) << ended.out << ended.err;
+}
+
+// Short runs may be too short for some threshold: that is vacuous, and another seed's turn.
+TEST_F(RealRun, WatchersAreToldEverythingOverPartitionsKillsAndCompactions) {
+  Ended ended;
+  for (const char* seed : {"1", "2", "3"}) {
+    ended = run_json({"--workload", "watch", "--nodes", "3", "--nemesis", "partition,kill",
+                      "--time-limit", "14s", "--fault-duration", "1s", "--seed", seed});
+    if (ended.code != 4) break;
+  }
+  ASSERT_EQ(ended.code, 0) << ended.out << ended.err;
+  const auto verdict = parse_value(text_of_file(latest("verdict.json")));
+  ASSERT_TRUE(verdict.ok());
+  Value counts;
+  for (const Value& child : (*verdict)["children"].as_array()) {
+    if (child["name"] == Value("watch")) counts = child["counts"];
+  }
+  for (const char* what : {"changes told", "resumed", "resumed on another node",
+                           "progress notifications", "compacted"}) {
+    EXPECT_GE(counts.int_or(what, 0), 1) << what << counts.to_json();
+  }
+  expect_nothing_left();
+}
+
 TEST_F(RealRun, WorksForAnOrdinaryUserWithBinariesInAFolderOfItsOwn) {
   if (::getuid() != 0) GTEST_SKIP() << "only root can become nobody";
   if (!ordinary_users_may_have_namespaces())
@@ -116,6 +144,15 @@ INSTANTIATE_TEST_SUITE_P(
         Canary{"BufferedAck",
                {"--set", "raft.buffered-ack=true", "--nemesis", "kill:all", "--nemesis-interval",
                 "3s", "--fault-duration", "1s", "--time-limit", "25s"}},
+        Canary{"WatchFromNow",
+               {"--workload", "watch", "--set", "raft.watch-from-now=true", "--nodes", "3",
+                "--nemesis", "none", "--time-limit", "6s"}},
+        Canary{"MemoryWatchFromNow",
+               {"--target", "memory", "--workload", "watch", "--set", "memory.watch-from-now=5",
+                "--time-limit", "6s"}},
+        Canary{"MemoryLostWritesWatched",
+               {"--target", "memory", "--workload", "watch", "--set", "memory.lost-writes=50",
+                "--time-limit", "4s"}},
         Canary{"MemoryStaleReads",
                {"--target", "memory", "--set", "memory.stale-reads=50", "--time-limit", "4s"}},
         Canary{"MemoryLostWrites",
@@ -160,6 +197,14 @@ TEST_F(RealRun, EtcdIsValidUnderPartitionsAndKills) {
   EXPECT_NE(text_of_file(latest("nodes/n1/node.log")).find("starting an etcd server"),
             std::string::npos);
   expect_nothing_left();
+}
+
+TEST_F(RealRun, WatchersOfEtcdAreToldEverything) {
+  SKIP_WITHOUT_ETCD();
+  const Ended ended = run_json({"--target", "etcd", "--workload", "watch", "--nodes", "3",
+                                "--nemesis", "none", "--set", "etcd.compaction=off",
+                                "--time-limit", "12s", "--seed", "1"});
+  EXPECT_EQ(ended.code, 0) << ended.out << ended.err;
 }
 
 TEST_F(RealRun, MembersOfEtcdHaveEqualHashesOnTheHostsNetworkToo) {

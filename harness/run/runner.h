@@ -18,7 +18,7 @@ namespace assay {
 struct RunnerOptions {
   int clients = 1;
   int lanes = 0;  // nemesis lanes; they have no deadline
-  Nanos op_timeout = seconds(1);
+  Nanos op_timeout = seconds(1);  // a watch has so much more than it is asked to last
 };
 
 struct RunnerCounts {

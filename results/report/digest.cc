@@ -41,7 +41,8 @@ void count_operations(const History& history, Digest& digest) {
     if (!operation.node().empty()) by_node[operation.node()].count(type);
     if (!operation.key().empty()) keys.insert(operation.key());
     if (!operation.error_class().empty()) ++errors[operation.error_class()];
-    if (type == OpType::kInfo && operation.f() != f::read) ++digest.unknown_updates;
+    if (type == OpType::kInfo && operation.f() != f::read && operation.f() != f::watch)
+      ++digest.unknown_updates;
   }
   digest.by_f = by_f.take();
   digest.by_node = by_node.take();

@@ -52,9 +52,11 @@ class EtcdTarget : public Target {
   Claims claims() const override {
     // It counts elections in whole heartbeats.
     const int64_t ticks = settings_.election_ms / settings_.heartbeat_ms;
-    return {.election_timeout_min = milliseconds(ticks * settings_.heartbeat_ms)};
+    return {.watch = true,
+            .compacts = settings_.compaction != kCompactionOff,
+            .election_timeout_min = milliseconds(ticks * settings_.heartbeat_ms)};
   }
-  std::vector<Symbol> ops() const override { return {f::read, f::write, f::cas, f::delete_}; }
+  std::vector<Symbol> ops() const override { return kv_client_ops(); }
   bool has_daemons() const override { return true; }
   TargetSettings drawn() const override { return drawn_; }
   std::vector<std::string> binaries(const Layout&) const override {
@@ -100,14 +102,17 @@ class EtcdTarget : public Target {
 
   void open_client(Loop& loop, const NodeInfo& node,
                    Callback<std::unique_ptr<Client>> done) override {
-    open_kv_client(loop, node, {.serializable_reads = settings_.serializable_reads},
-                   std::move(done));
+    open_kv_client(
+        loop, node,
+        {.serializable_reads = settings_.serializable_reads, .compacted = compacted_},
+        std::move(done));
   }
   void status(Loop& loop, const NodeInfo& node, Callback<Value> done) override {
     members_.status(loop, node, std::move(done));
   }
   void chain(Loop& loop, const NodeInfo& node, int64_t, Callback<Value> done) override {
-    if (settings_.compaction == kCompactionOff) return members_.hash(loop, node, std::move(done));
+    const bool whole = settings_.compaction == kCompactionOff && !*compacted_;
+    if (whole) return members_.hash(loop, node, std::move(done));
     members_.contents(loop, node, std::move(done));
   }
 
@@ -145,6 +150,7 @@ class EtcdTarget : public Target {
   Settings settings_;
   TargetSettings drawn_;
   EtcdMembers members_;
+  const std::shared_ptr<bool> compacted_ = std::make_shared<bool>(false);  // by its clients
 };
 
 std::optional<int64_t> number(std::string_view text) {

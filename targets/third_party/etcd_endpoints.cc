@@ -32,8 +32,9 @@ class EtcdEndpointsTarget : public Target {
         members_({.applied = false, .strangers = nodes_.size()}) {}
 
   std::string_view name() const override { return "etcd-endpoints"; }
-  Claims claims() const override { return {}; }
-  std::vector<Symbol> ops() const override { return {f::read, f::write, f::cas, f::delete_}; }
+  // Whoever runs it may have it compact itself.
+  Claims claims() const override { return {.watch = true, .compacts = true}; }
+  std::vector<Symbol> ops() const override { return kv_client_ops(); }
   bool has_daemons() const override { return false; }
   std::vector<NodeInfo> running_nodes() const override { return nodes_; }
   Result<DaemonSpec> daemon(const Layout&, const NodeInfo&) const override {

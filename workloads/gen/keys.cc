@@ -31,7 +31,7 @@ void ConcurrentKeys::set_up(const Context& context) {
   ASSAY_CHECK(workers > 0 && workers % options_.group_size == 0, "%d workers in groups of %d",
               workers, options_.group_size);
   groups_.resize(static_cast<size_t>(workers / options_.group_size));
-  for (Group& group : groups_) group.processes.reserve(static_cast<size_t>(options_.processes_max));
+  for (Group& group : groups_) group.processes.reserve(static_cast<size_t>(std::min(options_.processes_max, 64)));
   key_number_of_worker_.resize(static_cast<size_t>(workers));
 }
 
@@ -53,7 +53,7 @@ Next ConcurrentKeys::next_of(Group& group, const Context& share) {
       Next next = group.gen->next(share);
       if (next.kind == Next::Kind::kPending) return next;
       if (next.kind == Next::Kind::kOp && admits(group, next.op.process)) {
-        next.op.key = group.key;
+        if (next.op.key.empty()) next.op.key = group.key;
         return next;
       }
       // A key with nothing to do from the start: so would be the next one.

@@ -33,7 +33,7 @@ struct KeysOptions {
 class ConcurrentKeys final : public Generator {
  public:
   // Makes the generator of one key's operations, over the workers of one group; the key itself is
-  // put into them here. The stream is the key's own. It may be done early: the key is used up then.
+  // put into those that name none (others name what lies under it: "k1/7"). The stream is the key's own. It may be done early: the key is used up then.
   using KeyGenerator = std::function<Gen(Symbol key, Rng rng)>;
 
   ConcurrentKeys(KeysOptions options, Rng rng, KeyGenerator make);

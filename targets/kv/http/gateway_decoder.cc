@@ -229,6 +229,34 @@ void GatewayDecoder::field(const JsonNode& member, CompactionRequest& out) {
   if (named(member, "revision")) return number(member, out.revision.value);
 }
 
+void GatewayDecoder::field(const JsonNode& member, WatchBody& out) {
+  if (named(member, "cancel_request")) return unimplemented(member);
+  if (named(member, "progress_request")) return unimplemented(member);
+  if (!named(member, "create_request") || member.kind == Kind::kNull) return;
+  message(member, out.create.emplace());
+}
+
+void GatewayDecoder::field(const JsonNode& member, WatchRequest& out) {
+  if (named(member, "key")) return bytes(member, out.key);
+  if (named(member, "range_end")) return bytes(member, out.range_end);
+  if (named(member, "start_revision")) return number(member, out.start_revision.value);
+  if (named(member, "progress_notify")) return flag(member, out.progress_notify);
+  if (named(member, "prev_kv")) return flag(member, out.prev_kv);
+  if (named(member, "watch_id")) return number(member, out.watch_id);
+  // `fragment` allows long answers to be split; these are not.
+  if (!named(member, "filters")) return;
+  std::vector<WatchFilter> filters;
+  list(member, filters);
+  for (const WatchFilter filter : filters) {
+    (filter == WatchFilter::kNoPut ? out.no_put : out.no_delete) = true;
+  }
+}
+
+void GatewayDecoder::element(const JsonNode& node, WatchFilter& out) {
+  static constexpr std::string_view kNames[] = {"NOPUT", "NODELETE"};
+  choice(node, kNames, "WatchCreateRequest_FilterType", out);
+}
+
 void GatewayDecoder::field(const JsonNode& member, Union& out) {
   static constexpr std::string_view kTargets[] = {"VERSION", "CREATE", "MOD", "VALUE"};
   static constexpr std::string_view kResults[] = {"EQUAL", "GREATER", "LESS", "NOT_EQUAL"};
@@ -287,5 +315,6 @@ template void GatewayDecoder::message(const JsonNode&, PutRequest&);
 template void GatewayDecoder::message(const JsonNode&, DeleteRangeRequest&);
 template void GatewayDecoder::message(const JsonNode&, TxnRequest&);
 template void GatewayDecoder::message(const JsonNode&, CompactionRequest&);
+template void GatewayDecoder::message(const JsonNode&, WatchBody&);
 
 }  // namespace assay::kv

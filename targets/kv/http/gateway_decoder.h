@@ -2,11 +2,13 @@
 // to http_front.cc.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 
 #include "targets/kv/http/json_node.h"
 #include "targets/kv/service/kv.h"
+#include "targets/kv/service/watcher.h"
 
 namespace assay::kv {
 
@@ -14,6 +16,11 @@ namespace assay::kv {
 struct Refusal {
   int code = 0;  // 0: nothing
   std::string message;
+};
+
+// One message of the stream that a client of the watch service sends.
+struct WatchBody {
+  std::optional<WatchRequest> create;
 };
 
 // Keeps the first thing that is wrong; what is decoded is good only if there is none.
@@ -33,6 +40,7 @@ class GatewayDecoder {
  private:
   struct OpSlot;
   struct Union;
+  enum class WatchFilter : uint8_t { kNoPut, kNoDelete };
 
   void refuse(int code, std::string message);
   void mistyped(const JsonNode& node, std::string_view wanted);
@@ -58,6 +66,9 @@ class GatewayDecoder {
   void field(const JsonNode& member, DeleteRangeRequest& out);
   void field(const JsonNode& member, TxnRequest& out);
   void field(const JsonNode& member, CompactionRequest& out);
+  void field(const JsonNode& member, WatchBody& out);
+  void field(const JsonNode& member, WatchRequest& out);
+  void element(const JsonNode& node, WatchFilter& out);
   void field(const JsonNode& member, Union& out);
   void field(const JsonNode& member, OpSlot& out);
   template <typename Body>

@@ -34,14 +34,17 @@ std::string text_of(ErrorCode error) {
 
 struct HttpClient::Connection : std::enable_shared_from_this<Connection> {
   using Done = std::function<void(HttpReply)>;
+  using OnPiece = std::function<void(std::string_view)>;
   using Fate = HttpReply::Fate;
 
   Connection(asio::io_context& io, std::string a, int p)
       : context(io), address(std::move(a)), port(p) {}
 
-  void request(std::string_view method, std::string_view target, std::string_view body, Done fn) {
+  void request(std::string_view method, std::string_view target, std::string_view body,
+               OnPiece piece, Done fn) {
     ASSAY_CHECK(!done, "a request is under way");
     done = std::move(fn);
+    on_piece = std::move(piece);
     output.clear();
     output.append(method).append(" ").append(target).append(" HTTP/1.1\r\nHost: ");
     output.append(address).append(":").append(std::to_string(port));
@@ -57,6 +60,7 @@ struct HttpClient::Connection : std::enable_shared_from_this<Connection> {
 
   void abandon() {
     done = nullptr;
+    on_piece = nullptr;
     drop();
   }
 
@@ -124,7 +128,7 @@ struct HttpClient::Connection : std::enable_shared_from_this<Connection> {
     ErrorCode incomplete;
     if (parser && parser->got_some()) {
       parser->put_eof(incomplete);  // an answer without a length ends with the connection
-      if (!incomplete && parser->is_done()) return answer();
+      if (!incomplete && parser->is_done()) return pass_on() ? answer() : void();
     }
     if (!done) return drop();
     lose(Fate::kLost, error);
@@ -135,12 +139,21 @@ struct HttpClient::Connection : std::enable_shared_from_this<Connection> {
     ErrorCode error;
     input.consume(parser->put(input.unread(), error));
     if (error && error != http::error::need_more) return lose(Fate::kLost, error);
+    if (!pass_on()) return;
     if (!parser->is_done()) return read();
     if (parser->status == 100) {
       parser.emplace(kHeaderBytesMax, kBodyBytesMax);
       return input.size() > 0 ? parse() : read();
     }
     answer();
+  }
+
+  // What has come of a stream's body. False: that was the end of it.
+  bool pass_on() {
+    if (!on_piece || parser->status != 200 || parser->body.empty()) return true;
+    const auto fn = on_piece;  // it may abandon all this
+    fn(std::exchange(parser->body, {}));
+    return parser.has_value();
   }
 
   void answer() {
@@ -178,6 +191,7 @@ struct HttpClient::Connection : std::enable_shared_from_this<Connection> {
   InputBuffer input;
   std::optional<HttpParser<false>> parser;
   std::string output;
+  OnPiece on_piece;
   Done done;
 };
 
@@ -188,7 +202,15 @@ HttpClient::~HttpClient() { connection_->abandon(); }
 
 void HttpClient::request(std::string_view method, std::string_view target, std::string_view body,
                          std::function<void(HttpReply)> done) {
-  connection_->request(method, target, body, std::move(done));
+  connection_->request(method, target, body, nullptr, std::move(done));
 }
+
+void HttpClient::stream(std::string_view method, std::string_view target, std::string_view body,
+                        std::function<void(std::string_view)> on_piece,
+                        std::function<void(HttpReply)> done) {
+  connection_->request(method, target, body, std::move(on_piece), std::move(done));
+}
+
+void HttpClient::abandon() { connection_->abandon(); }
 
 }  // namespace assay

@@ -39,6 +39,13 @@ class HttpClient {
   // Calls done once, on the context and never inside this call. May be called from done.
   void request(std::string_view method, std::string_view target, std::string_view body,
                std::function<void(HttpReply)> done);
+  // The same for an answer that goes on: the body of one with status 200 comes in pieces as they
+  // arrive, and is not in the reply. on_piece may call abandon().
+  void stream(std::string_view method, std::string_view target, std::string_view body,
+              std::function<void(std::string_view piece)> on_piece,
+              std::function<void(HttpReply)> done);
+  // Closes the connection; what is under way ends without a call of done.
+  void abandon();
 
  private:
   struct Connection;

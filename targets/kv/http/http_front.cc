@@ -51,6 +51,21 @@ Parsed parse_plain(const HttpRequest&, std::string_view) {
   return FrontRequest(Query{});
 }
 
+// The first message of the stream that a watch's body is. As etcd's gateway does where it cannot
+// read a stream's body, what is wrong with it has code 2.
+Parsed parse_watch(const HttpRequest& http, std::string_view) {
+  auto json = parse_json(http.body);
+  if (const auto* bad = std::get_if<BadJson>(&json)) return render_error(2, bad->message);
+  GatewayDecoder decoder;
+  WatchBody body;
+  decoder.message(std::get<JsonNode>(json), body);
+  const Refusal& refusal = decoder.refusal();
+  if (refusal.code == kUnimplemented.code) return render_error(refusal.code, refusal.message);
+  if (refusal.code != 0) return render_error(2, refusal.message);
+  if (!body.create) return render_error(3, "expected a create_request");
+  return FrontRequest(std::move(*body.create));
+}
+
 Parsed parse_unimplemented(const HttpRequest&, std::string_view) { return render(kUnimplemented); }
 
 // "N" of "name=N" in a query; nothing when it is absent or no number.
@@ -88,6 +103,7 @@ constexpr Route kRoutes[] = {
     {"POST", "/v3/kv/txn", parse_store_request<TxnRequest>},
     {"POST", "/v3/kv/deleterange", parse_store_request<DeleteRangeRequest>},
     {"POST", "/v3/kv/compaction", parse_store_request<CompactionRequest>},
+    {"POST", "/v3/watch", parse_watch},
     {"POST", "/v3/maintenance/status", parse_query<StatusQuery>},
     {"POST", "/v3/maintenance/hash", parse_query<HashQuery>},
     {"POST", "/v3/cluster/member/list", parse_query<MemberListQuery>},
@@ -96,7 +112,6 @@ constexpr Route kRoutes[] = {
     {"GET", "/assay/status", parse_plain<NodeStatusQuery>},
     {"GET", "/assay/chain", parse_chain},
     // What etcd has besides.
-    {"POST", "/v3/watch", parse_unimplemented},
     {"POST", "/v3/lease/", parse_unimplemented},
     {"POST", "/v3/kv/lease/", parse_unimplemented},
     {"POST", "/v3/cluster/member/add", parse_unimplemented},

@@ -3,8 +3,8 @@
 //
 // As etcd 3.4 does: keys and values are base64, 64-bit numbers are strings (numbers are taken too),
 // fields with default values are absent, names may be snake_case or camelCase, unknown fields are
-// ignored. What etcd can do and this API cannot (sorting, leases, watches, …) is answered with
-// gRPC's code 12, never ignored.
+// ignored. What etcd can do and this API cannot (sorting, leases, several watches on one
+// connection, …) is answered with gRPC's code 12, never ignored.
 #pragma once
 
 #include <cstdint>
@@ -15,6 +15,7 @@
 
 #include "targets/kv/http/http_message.h"
 #include "targets/kv/service/kv.h"
+#include "targets/kv/service/watcher.h"
 
 namespace assay::kv {
 
@@ -31,8 +32,9 @@ struct ChainQuery {         // GET /assay/chain?from=N, or ?last=N
   uint64_t last = 0;        // if not 0: the last so many hashes, and no `from`
 };
 
-using FrontRequest = std::variant<Request, StatusQuery, HashQuery, MemberListQuery, HealthQuery,
-                                  VersionQuery, NodeStatusQuery, ChainQuery>;
+// POST /v3/watch gives a WatchRequest: the answer is a stream of lines (render_line).
+using FrontRequest = std::variant<Request, WatchRequest, StatusQuery, HashQuery, MemberListQuery,
+                                  HealthQuery, VersionQuery, NodeStatusQuery, ChainQuery>;
 
 // A valid request (service/validate.h), or the answer to one that is not.
 std::variant<FrontRequest, HttpResponse> parse_http(const HttpRequest& http);
@@ -71,6 +73,8 @@ struct NodeStatus {
   uint64_t applied = 0;
   uint64_t chain = 0;  // over all applied entries
   Revision at;
+  uint64_t snapshot = 0;  // the last entry in the newest durable snapshot; 0: there is none
+  uint64_t first = 1;     // the first entry that is still in the log
 };
 
 struct ChainAnswer {
@@ -84,6 +88,8 @@ HttpResponse render_hash(const Header& header, Revision revision, uint64_t state
 HttpResponse render(const Header& header, const std::vector<Member>& members);
 HttpResponse render_health(bool healthy);
 HttpResponse render_version(std::string_view version);
+// {"result":{…}} and a line feed.
+std::string render_line(const Header& header, const WatchResponse& response);
 HttpResponse render(const NodeStatus& status);
 HttpResponse render(const ChainAnswer& chain);
 HttpResponse render_error(int code, std::string_view message);

@@ -32,6 +32,31 @@ TEST(HttpFront, AnswersAsEtcdDid) {
   }
 }
 
+TEST(HttpFront, WatchesAreAnsweredAsEtcdDid) {
+  FrontedService store;
+  const auto calls = read_gateway_calls(path_of("watch.txt"));
+  ASSERT_GT(calls.size(), 25u);
+  for (const GatewayCall& call : calls) {
+    SCOPED_TRACE("watch.txt:" + std::to_string(call.line));
+    const HttpResponse ours = store.answer({call.method, call.target, call.body});
+    EXPECT_EQ(ours.status, call.status) << ours.body;
+    std::istringstream body(ours.body);
+    size_t count = 0;
+    for (std::string line; std::getline(body, line); ++count) {
+      ASSERT_LT(count, call.lines.size()) << line;
+      EXPECT_EQ(comparable(line), comparable(call.lines[count]));
+    }
+    EXPECT_EQ(count, call.lines.size());
+  }
+}
+
+TEST(HttpFront, OnlyOneWatchCanBeAskedForInARequest) {
+  EXPECT_EQ(post("/v3/watch", R"({"cancel_request":{"watch_id":"1"}})").status, 501);
+  EXPECT_EQ(post("/v3/watch", R"({"progress_request":{}})").status, 501);
+  EXPECT_EQ(post("/v3/watch", "{}").status, 400);
+  EXPECT_EQ(post("/v3/watch", "").status, 400);
+}
+
 TEST(HttpFront, HeaderIdsAreStrings) {
   EXPECT_EQ(post("/v3/kv/put", R"({"key":"YQ=="})").body,
             R"({"header":{"cluster_id":"1","member_id":"2","revision":"2","raft_term":"3"}})");
@@ -142,10 +167,12 @@ TEST(HttpFront, NodeStatusAndChainAreForTheObserver) {
                               .commit = 9,
                               .applied = 8,
                               .chain = 0xabc,
-                              .at = {7}})
+                              .at = {7},
+                              .snapshot = 5,
+                              .first = 4})
                 .body,
             R"({"role":"leader","term":2,"leader":"n1","commit":9,"applied":8,)"
-            R"("chain":"0000000000000abc","at":7})");
+            R"("chain":"0000000000000abc","at":7,"snapshot":5,"first":4})");
   EXPECT_EQ(render(ChainAnswer{3, {1, 2}}).body,
             R"({"from":3,"hashes":["0000000000000001","0000000000000002"]})");
 }

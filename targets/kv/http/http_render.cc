@@ -148,6 +148,25 @@ void write_body(Writer& out, const TxnResponse& txn) {
   out.end_array();
 }
 
+void write_events(Writer& out, const std::vector<WatchEvent>& events) {
+  if (events.empty()) return;
+  out.begin_array("events");
+  for (const WatchEvent& event : events) {
+    out.begin_object();
+    if (event.kv->tombstone()) out.string("type", "DELETE");
+    out.begin_object("kv");
+    write_fields(out, *event.kv);
+    out.end_object();
+    if (event.prev_kv) {
+      out.begin_object("prev_kv");
+      write_fields(out, *event.prev_kv);
+      out.end_object();
+    }
+    out.end_object();
+  }
+  out.end_array();
+}
+
 void write_urls(Writer& out, std::string_view name, const std::vector<std::string>& urls) {
   if (urls.empty()) return;
   out.begin_array(name);
@@ -215,6 +234,24 @@ HttpResponse render(const Header& header, const std::vector<Member>& members) {
   });
 }
 
+std::string render_line(const Header& header, const WatchResponse& response) {
+  Writer out;
+  out.text.reserve(256);
+  out.begin_object();
+  out.begin_object("result");
+  write_header(out, header, response.revision);
+  out.number64("watch_id", response.watch_id);
+  out.flag("created", response.created);
+  out.flag("canceled", response.canceled);
+  out.number64("compact_revision", response.compact_revision.value);
+  if (!response.cancel_reason.empty()) out.string("cancel_reason", response.cancel_reason);
+  write_events(out, response.events);
+  out.end_object();
+  out.end_object();
+  out.text += '\n';
+  return std::move(out.text);
+}
+
 HttpResponse render_health(bool healthy) {
   HttpResponse response =
       object([&](Writer& out) { out.string("health", healthy ? "true" : "false"); });
@@ -238,6 +275,8 @@ HttpResponse render(const NodeStatus& status) {
     out.number("applied", status.applied);
     out.string("chain", hex_of(status.chain));
     out.number("at", status.at.value);
+    out.number("snapshot", status.snapshot);
+    out.number("first", status.first);
   });
 }
 

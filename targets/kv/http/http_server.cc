@@ -69,6 +69,13 @@ std::string head_of(const HttpResponse& response, bool with_connection_field, Af
   return head.append("\r\n\r\n");
 }
 
+std::string head_of_stream(std::string_view content_type, bool chunked) {
+  std::string head = "HTTP/1.1 200 OK\r\nContent-Type: ";
+  head.append(content_type).append("\r\nConnection: close");
+  if (chunked) head.append("\r\nTransfer-Encoding: chunked");
+  return head.append("\r\n\r\n");
+}
+
 HttpResponse refusal_of(ErrorCode error) {
   const std::string text = error.message();
   if (error == http::error::body_limit) return {413, "text/plain; charset=utf-8", text};
@@ -111,6 +118,7 @@ class HttpSession : public std::enable_shared_from_this<HttpSession> {
 
   // Frees the socket; what is under way ends without effect.
   void close() {
+    events_ = {};
     socket_.reset();
     leave();
   }
@@ -123,7 +131,79 @@ class HttpSession : public std::enable_shared_from_this<HttpSession> {
     send(std::move(response), say, keep ? After::kKeepOpen : After::kClose, bare);
   }
 
+  // --- An answer that goes on
+
+  void begin_stream(std::string_view content_type, StreamEvents events) {
+    if (!socket_) return;
+    events_ = std::move(events);
+    chunked_ = parser_->version >= 11;
+    unsent_ = head_of_stream(content_type, chunked_);
+    flush();
+    notice_end();
+  }
+
+  void write(std::string_view bytes) {
+    if (!socket_ || bytes.empty()) return;
+    if (chunked_) {
+      char size[20];
+      unsent_.append(size, std::snprintf(size, sizeof size, "%zx\r\n", bytes.size()));
+      unsent_.append(bytes).append("\r\n");
+    } else {
+      unsent_.append(bytes);
+    }
+    flush();
+  }
+
+  void end_stream() {
+    if (!socket_) return;
+    events_ = {};
+    ended_ = true;
+    if (chunked_) unsent_.append("0\r\n\r\n");
+    flush();
+  }
+
+  size_t unsent() const { return unsent_.size() + (flushing_ ? output_.size() : 0); }
+
  private:
+  void flush() {
+    if (flushing_) return;
+    if (unsent_.empty()) return ended_ ? shut_down() : drained();
+    flushing_ = true;
+    output_ = std::exchange(unsent_, {});
+    asio::async_write(*socket_, asio::buffer(output_),
+                      [self = shared_from_this()](ErrorCode failed, size_t) {
+                        if (!self->socket_) return;
+                        self->flushing_ = false;
+                        failed ? self->lose_stream() : self->flush();
+                      });
+  }
+
+  void drained() {
+    // It may end the stream, and with it the events.
+    if (const auto fn = events_.on_drained) fn();
+  }
+
+  void shut_down() {
+    ErrorCode ignored;
+    socket_->shutdown(Socket::shutdown_send, ignored);  // notice_end() waits for the other side's
+  }
+
+  // What the client sends after its request is not looked at, only that it does.
+  void notice_end() {
+    socket_->async_read_some(input_.room(), [self = shared_from_this()](ErrorCode error, size_t n) {
+      if (!self->socket_) return;
+      self->drained_ += n;
+      if (error || self->drained_ > kDrainBytesMax) return self->lose_stream();
+      self->notice_end();
+    });
+  }
+
+  void lose_stream() {
+    const auto closed = std::move(events_.on_closed);
+    close();
+    if (closed) closed();
+  }
+
   void leave() {
     if (auto server = server_.lock()) server->sessions.erase(this);
   }
@@ -228,6 +308,11 @@ class HttpSession : public std::enable_shared_from_this<HttpSession> {
   After after_ = After::kKeepOpen;
   bool busy_ = false;     // a request waits for its answer, or the answer is being sent
   bool working_ = false;  // work() is on the stack
+  StreamEvents events_;
+  std::string unsent_;     // of a stream: what follows output_
+  bool chunked_ = false;
+  bool flushing_ = false;  // output_ is being sent
+  bool ended_ = false;     // nothing follows unsent_
   size_t drained_ = 0;
 };
 
@@ -244,6 +329,30 @@ void Responder::operator()(HttpResponse response) {
   ASSAY_CHECK(session_, "a request was answered twice");
   std::exchange(session_, nullptr)->respond(std::move(response));
 }
+
+ResponseStream Responder::stream(std::string_view content_type, StreamEvents events) {
+  ASSAY_CHECK(session_, "a request was answered twice");
+  session_->begin_stream(content_type, std::move(events));
+  return ResponseStream(std::exchange(session_, nullptr));
+}
+
+ResponseStream::ResponseStream(std::shared_ptr<HttpSession> session)
+    : session_(std::move(session)) {}
+ResponseStream::ResponseStream(ResponseStream&&) noexcept = default;
+ResponseStream& ResponseStream::operator=(ResponseStream&& other) noexcept {
+  std::swap(session_, other.session_);
+  return *this;
+}
+ResponseStream::~ResponseStream() {
+  if (session_) session_->close();
+}
+void ResponseStream::write(std::string_view bytes) {
+  if (session_) session_->write(bytes);
+}
+void ResponseStream::end() {
+  if (session_) std::exchange(session_, nullptr)->end_stream();
+}
+size_t ResponseStream::unsent() const { return session_ ? session_->unsent() : 0; }
 
 // Accepts until the server is closed.
 void HttpServer::State::accept() {

@@ -9,6 +9,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <string_view>
 
 #include "checkers/history/error.h"
 #include "targets/kv/http/http_message.h"
@@ -21,6 +22,31 @@ namespace assay {
 
 class HttpSession;
 
+// What happens to a ResponseStream besides what is written into it; never inside its own calls.
+struct StreamEvents {
+  std::function<void()> on_drained;  // all that was written has left
+  std::function<void()> on_closed;   // the client has gone, or the connection broke
+};
+
+// An answer whose end is not known when it begins: chunked, to a client of HTTP/1.0 until the
+// connection closes. It is the last answer on its connection. Destroyed without end(), it closes
+// the connection. Once on_closed has run, and when the server is gone, it does nothing.
+class ResponseStream {
+ public:
+  explicit ResponseStream(std::shared_ptr<HttpSession> session);
+  ResponseStream(ResponseStream&&) noexcept;
+  ResponseStream& operator=(ResponseStream&&) noexcept;
+  ~ResponseStream();
+
+  void write(std::string_view bytes);
+  void end();
+  // Bytes that were written and are still here: the client reads more slowly than that.
+  size_t unsent() const;
+
+ private:
+  std::shared_ptr<HttpSession> session_;
+};
+
 // The right to answer one request, once. Dropped unused, it closes the connection: the request's
 // sender then knows nothing, as when the process had died.
 class Responder {
@@ -30,6 +56,8 @@ class Responder {
   Responder& operator=(Responder&&) noexcept;
   ~Responder();
   void operator()(HttpResponse response);
+  // Status 200, and a body that goes on.
+  ResponseStream stream(std::string_view content_type, StreamEvents events);
 
  private:
   std::shared_ptr<HttpSession> session_;

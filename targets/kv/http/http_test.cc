@@ -350,5 +350,141 @@ TEST_F(HttpTest, AClientMayBeDestroyedInItsOwnCallback) {
   EXPECT_TRUE(loop_.run_until([&] { return ran; }));
 }
 
+// --- Answers that go on
+
+class StreamTest : public HttpTest {
+ protected:
+  void start_stream(StreamEvents events = {}) {
+    start([this, events](const HttpRequest&, Responder respond) {
+      stream_ = respond.stream("text/plain", events);
+    });
+  }
+  void open(HttpClient& client) {
+    client.stream("POST", "/", "body", [this](std::string_view piece) { received_ += piece; },
+                  [this](HttpReply reply) { reply_ = std::move(reply); });
+    ASSERT_TRUE(loop_.run_until([&] { return stream_.has_value(); }));
+  }
+
+  std::optional<ResponseStream> stream_;
+  std::string received_;
+  std::optional<HttpReply> reply_;
+};
+
+TEST_F(StreamTest, PiecesComeAsTheyAreWrittenUntilTheEnd) {
+  start_stream();
+  HttpClient client(loop_.context(), "127.0.0.1", port_);
+  open(client);
+  stream_->write("one");
+  ASSERT_TRUE(loop_.run_until([&] { return received_ == "one"; }));
+  EXPECT_FALSE(reply_);
+  stream_->write("");
+  stream_->write(" two");
+  stream_->end();
+  ASSERT_TRUE(loop_.run_until([&] { return reply_.has_value(); }));
+  EXPECT_EQ(received_, "one two");
+  EXPECT_EQ(reply_->fate, Fate::kAnswered);
+  EXPECT_EQ(reply_->status, 200);
+  EXPECT_EQ(reply_->body, "");
+  EXPECT_TRUE(loop_.run_until([&] { return server_->connections() == 0; }));
+}
+
+TEST_F(StreamTest, ItIsChunkedAndToAnOldClientEndsWithTheConnection) {
+  start_stream();
+  for (const auto& [version, expected] :
+       {std::pair("1.1", "\r\nTransfer-Encoding: chunked\r\n\r\n3\r\none\r\n0\r\n\r\n"),
+        std::pair("1.0", "\r\nConnection: close\r\n\r\none")}) {
+    stream_.reset();
+    auto raw = connect_raw();
+    asio::write(raw->socket,
+                asio::buffer(std::string("GET / HTTP/") + version + "\r\n\r\n"));
+    ASSERT_TRUE(loop_.run_until([&] { return stream_.has_value(); }));
+    stream_->write("one");
+    stream_->end();
+    ASSERT_TRUE(loop_.run_until([&] { return raw->closed; }));
+    EXPECT_TRUE(raw->received.ends_with(expected)) << raw->received;
+  }
+}
+
+TEST_F(StreamTest, AClientThatGoesAwayIsNoticedWithoutAWrite) {
+  bool closed = false;
+  start_stream({.on_closed = [&] { closed = true; }});
+  {
+    HttpClient client(loop_.context(), "127.0.0.1", port_);
+    open(client);
+  }
+  ASSERT_TRUE(loop_.run_until([&] { return closed; }));
+  EXPECT_EQ(server_->connections(), 0u);
+  stream_->write("to nobody");
+  stream_->end();
+}
+
+TEST_F(StreamTest, OneThatIsDroppedBreaksTheConnection) {
+  start_stream();
+  HttpClient client(loop_.context(), "127.0.0.1", port_);
+  open(client);
+  stream_->write("one");
+  ASSERT_TRUE(loop_.run_until([&] { return received_ == "one"; }));
+  stream_.reset();
+  ASSERT_TRUE(loop_.run_until([&] { return reply_.has_value(); }));
+  EXPECT_EQ(reply_->fate, Fate::kLost);
+}
+
+TEST_F(StreamTest, TheServersEndEndsIt) {
+  bool closed = false;
+  start_stream({.on_closed = [&] { closed = true; }});
+  HttpClient client(loop_.context(), "127.0.0.1", port_);
+  open(client);
+  server_.reset();
+  ASSERT_TRUE(loop_.run_until([&] { return reply_.has_value(); }));
+  EXPECT_EQ(reply_->fate, Fate::kLost);
+  stream_->write("late");
+  EXPECT_FALSE(closed) << "nobody is told any more";
+}
+
+TEST_F(StreamTest, ItSaysWhenTheClientDoesNotReadAndWhenAllHasLeft) {
+  int drained = 0;
+  start_stream({.on_drained = [&] { ++drained; }});
+  auto raw = std::make_shared<Raw>(loop_.context());
+  raw->socket.connect({asio::ip::make_address("127.0.0.1"), static_cast<uint16_t>(port_)});
+  asio::write(raw->socket, asio::buffer(std::string("GET / HTTP/1.1\r\n\r\n")));
+  ASSERT_TRUE(loop_.run_until([&] { return stream_.has_value() && drained == 1; }));
+  EXPECT_EQ(stream_->unsent(), 0u);
+  const std::string much(64 << 20, 'x');
+  stream_->write(much);
+  loop_.run_for(std::chrono::milliseconds(50));
+  EXPECT_EQ(drained, 1);
+  EXPECT_GT(stream_->unsent(), much.size());
+  read_on(raw);
+  ASSERT_TRUE(loop_.run_until([&] { return drained == 2; }));
+  EXPECT_EQ(stream_->unsent(), 0u);
+}
+
+TEST_F(StreamTest, AClientMayAbandonItInItsOwnCallback) {
+  start_stream();
+  HttpClient client(loop_.context(), "127.0.0.1", port_);
+  client.stream("POST", "/", "",
+                [&](std::string_view piece) {
+                  received_ += piece;
+                  client.abandon();
+                },
+                [&](HttpReply reply) { reply_ = std::move(reply); });
+  ASSERT_TRUE(loop_.run_until([&] { return stream_.has_value(); }));
+  stream_->write("one");
+  ASSERT_TRUE(loop_.run_until([&] { return server_->connections() == 0; }));
+  EXPECT_EQ(received_, "one");
+  EXPECT_FALSE(reply_);
+}
+
+TEST_F(StreamTest, AnErrorComesAsAReplyWithItsBody) {
+  start([](const HttpRequest&, Responder respond) { respond({503, "text/plain", "not now"}); });
+  HttpClient client(loop_.context(), "127.0.0.1", port_);
+  client.stream("POST", "/", "", [this](std::string_view piece) { received_ += piece; },
+                [this](HttpReply reply) { reply_ = std::move(reply); });
+  ASSERT_TRUE(loop_.run_until([&] { return reply_.has_value(); }));
+  EXPECT_EQ(reply_->status, 503);
+  EXPECT_EQ(reply_->body, "not now");
+  EXPECT_EQ(received_, "");
+}
+
 }  // namespace
 }  // namespace assay

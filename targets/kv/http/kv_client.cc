@@ -1,14 +1,18 @@
 #include "targets/kv/http/kv_client.h"
 
+#include <algorithm>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/post.hpp>
 #include <optional>
 
 #include "checkers/history/history_io.h"
+#include "checkers/history/vocabulary.h"
 #include "targets/asio/asio_loop.h"
 #include "targets/kv/http/base64.h"
 #include "targets/kv/http/error_table.h"
 #include "targets/kv/http/json_node.h"
+#include "targets/kv/http/kv_watch.h"
+#include "targets/kv/http/value_guards.h"
 
 namespace assay {
 namespace {
@@ -16,6 +20,8 @@ namespace {
 using kv::JsonNode;
 
 constexpr Nanos kQuestionDeadline = seconds(1);
+// Of a client that resends: so long it waits for the first answer.
+constexpr Nanos kResendAfter = milliseconds(400);
 
 // --- What is sent --------------------------------------------------------------------------------
 
@@ -25,29 +31,58 @@ void append_bytes(std::string& out, std::string_view name, std::string_view byte
   out += '"';
 }
 
-std::string with_key(const Op& op, const KvClientOptions& options) {
+std::string with_key(Symbol key, const KvClientOptions& options) {
   std::string out;
   out.reserve(128);
   out += '{';
   if (options.key_prefix.empty()) {
-    append_bytes(out, "key", op.key.text());
+    append_bytes(out, "key", key.text());
   } else {
-    append_bytes(out, "key", options.key_prefix + std::string(op.key.text()));
+    append_bytes(out, "key", options.key_prefix + std::string(key.text()));
   }
   return out;
+}
+std::string with_key(const Op& op, const KvClientOptions& options) {
+  return with_key(op.key, options);
 }
 
 std::string range_body(const Op& op, const KvClientOptions& options) {
   return with_key(op, options) + (options.serializable_reads ? R"(,"serializable":true})" : "}");
 }
 
-std::string put_body(const Op& op, const Value& value, const KvClientOptions& options) {
-  std::string out = with_key(op, options) + ',';
+// The first key behind all those with that prefix; one zero byte: there is none.
+std::string end_of(std::string prefix) {
+  while (!prefix.empty() && prefix.back() == '\xff') prefix.pop_back();
+  if (prefix.empty()) return std::string(1, '\0');
+  ++prefix.back();
+  return prefix;
+}
+
+std::string list_body(const Op& op, const KvClientOptions& options) {
+  const std::string prefix = options.key_prefix + std::string(op.key.text());
+  std::string out = "{";
+  append_bytes(out, "key", prefix.empty() ? std::string(1, '\0') : prefix);
+  out += ',';
+  append_bytes(out, "range_end", end_of(prefix));
+  return out + (options.serializable_reads ? R"(,"serializable":true})" : "}");
+}
+
+std::string put_body(Symbol key, const Value& value, const KvClientOptions& options) {
+  std::string out = with_key(key, options) + ',';
   append_bytes(out, "value", value.to_json());
   return out += '}';
 }
 
-bool guarded(const Op& op) { return op.f != f::read && !op.expected.none(); }
+// One operation of a transaction. Null: the key is absent afterwards.
+std::string change_body(Symbol key, const Value& value, const KvClientOptions& options) {
+  if (value.is_null()) return R"({"request_delete_range":)" + with_key(key, options) + "}}";
+  return R"({"request_put":)" + put_body(key, value, options) + '}';
+}
+
+bool guarded(const Op& op) {
+  const bool change = op.f == f::write || op.f == f::cas || op.f == f::delete_;
+  return change && !op.expected.none();
+}
 
 // Null: the key is absent afterwards.
 Value new_value_of(const Op& op) {
@@ -55,26 +90,79 @@ Value new_value_of(const Op& op) {
   return op.f == f::cas ? op.value.as_array()[1] : op.value;
 }
 
-std::string txn_body(const Op& op, const KvClientOptions& options) {
-  const Value new_value = new_value_of(op);
+std::string compare_of(const std::string& key, const Token& token) {
+  ASSAY_CHECK(token.is_number(), "guard %s", token.to_value().to_json().c_str());
+  return key + R"(,"target":"MOD","mod_revision":")" + std::to_string(token.number()) + "\"}";
+}
+
+// The key has that value.
+std::string value_compare_of(const std::string& key, const Value& value) {
+  if (value.is_null()) return key + R"(,"target":"CREATE","create_revision":"0"})";
+  std::string out = key + R"(,"target":"VALUE",)";
+  append_bytes(out, "value", value.to_json());
+  return out += '}';
+}
+
+bool reads_back(const Op& op, const KvClientOptions& options) {
+  return options.tokens == KvTokens::kReadBack && op.f != f::txn && !new_value_of(op).is_null();
+}
+
+// A change of one key that is more than a put or a deletion.
+bool is_transaction(const Op& op, const KvClientOptions& options) {
+  return op.f == f::cas || guarded(op) || reads_back(op, options);
+}
+
+std::string guarded_body(const Op& op, const KvClientOptions& options) {
   const std::string key = with_key(op, options);
-  std::string out = R"({"compare":[)" + key;
+  std::string out = R"({"compare":[)";
   if (guarded(op)) {
-    ASSAY_CHECK(op.expected.is_number(), "guard %s", op.expected.to_value().to_json().c_str());
-    out += R"(,"target":"MOD","mod_revision":")" + std::to_string(op.expected.number()) + '"';
-  } else if (const Value& old_value = op.value.as_array()[0]; old_value.is_null()) {
-    out += R"(,"target":"CREATE","create_revision":"0")";
-  } else {
-    out += R"(,"target":"VALUE",)";
-    append_bytes(out, "value", old_value.to_json());
+    out += compare_of(key, op.expected);
+  } else if (op.f == f::cas) {
+    out += value_compare_of(key, op.value.as_array()[0]);
   }
-  out += R"(}],"success":[{)";
-  if (new_value.is_null()) {
-    out += R"("request_delete_range":)" + key + '}';
-  } else {
-    out += R"("request_put":)" + put_body(op, new_value, options);
+  out += R"(],"success":[)" + change_body(op.key, new_value_of(op), options);
+  if (reads_back(op, options)) out += R"(,{"request_range":)" + key + "}}";
+  return out += R"(],"failure":[{"request_range":)" + key + "}}]}";
+}
+
+const Value& guards_of(const Op& op) { return op.extra["guards"]; }
+
+// Each guard is compared and, where one does not hold, each guarded key is read.
+std::string txn_body(const Op& op, const KvClientOptions& options) {
+  std::string compare, success, failure;
+  const auto add = [](std::string& list, const std::string& item) {
+    list += (list.empty() ? "" : ",") + item;
+  };
+  if (guards_of(op).is_array()) {
+    for (const Value& guard : guards_of(op).as_array()) {
+      const std::string key = with_key(guard.as_array()[0].as_symbol(), options);
+      add(compare, is_value_guard(guard) ? value_compare_of(key, guard.as_array()[2])
+                                         : compare_of(key, Token(guard.as_array()[1].as_int())));
+      add(failure, R"({"request_range":)" + key + "}}");
+    }
   }
-  return out += R"(}],"failure":[{"request_range":)" + key + "}}]}";
+  for (const Value& write : op.value.as_array()) {
+    add(success, change_body(write.as_array()[1].as_symbol(), write.as_array()[2], options));
+  }
+  return R"({"compare":[)" + compare + R"(],"success":[)" + success + R"(],"failure":[)" + failure +
+         "]}";
+}
+
+bool all_of_form(const Value& list, bool (*has_form)(const Value::Array&)) {
+  if (!list.is_array()) return false;
+  const auto& items = list.as_array();
+  return std::all_of(items.begin(), items.end(), [&](const Value& item) {
+    return item.is_array() && has_form(item.as_array());
+  });
+}
+bool is_write(const Value::Array& item) {
+  return item.size() == 3 && item[0] == Value("w") && item[1].is_string();
+}
+bool is_guard(const Value::Array& item) {
+  return item.size() == 2 && item[0].is_string() && item[1].is_int();
+}
+bool is_guard_or_none(const Value::Array& item) {
+  return is_guard(item) || (item.size() == 2 && item[0].is_string() && item[1].is_null());
 }
 
 // --- What comes back -----------------------------------------------------------------------------
@@ -106,24 +194,39 @@ std::optional<int64_t> revision_of(const JsonNode& answer) {
   return revision && *revision > 0 ? revision : std::nullopt;
 }
 
-// The one key of a range's answer.
+// Absent is empty.
+std::optional<std::string> bytes_in(const JsonNode& object, std::string_view name) {
+  const JsonNode* node = object.find(name);
+  if (node == nullptr) return "";
+  auto decoded = decode_base64(node->text);
+  if (std::holds_alternative<BadBase64>(decoded)) return std::nullopt;
+  return std::move(std::get<std::string>(decoded));
+}
+
 struct Found {
   int64_t mod_revision = 0;  // 0: absent
+  std::string key;
   std::string value;
 };
+std::optional<Found> found_in_kv(const JsonNode& kv) {
+  const auto revision = number_in(kv, "mod_revision");
+  auto key = bytes_in(kv, "key");
+  auto value = bytes_in(kv, "value");
+  if (!revision || *revision == 0 || !key || !value) return std::nullopt;
+  return Found{*revision, std::move(*key), std::move(*value)};
+}
+// The one key of a range's answer.
 std::optional<Found> found_in(const JsonNode& range) {
   const JsonNode* kvs = range.find("kvs");
   if (kvs == nullptr || kvs->children.empty()) return Found{};
-  const JsonNode& kv = kvs->children[0];
-  const auto revision = number_in(kv, "mod_revision");
-  if (!revision || *revision == 0) return std::nullopt;
-  Found found{*revision, ""};
-  const JsonNode* value = kv.find("value");
-  if (value == nullptr) return found;
-  auto decoded = decode_base64(value->text);
-  if (std::holds_alternative<BadBase64>(decoded)) return std::nullopt;
-  found.value = std::move(std::get<std::string>(decoded));
-  return found;
+  return found_in_kv(kvs->children[0]);
+}
+
+// What others have stored there may be no JSON: then it is text.
+Value value_of(const Found& found) {
+  if (found.mod_revision == 0) return {};
+  const auto value = parse_value(found.value);
+  return value ? *value : Value(found.value);
 }
 
 Op read_completion(const Op& op, const JsonNode& answer) {
@@ -131,35 +234,86 @@ Op read_completion(const Op& op, const JsonNode& answer) {
   const auto found = found_in(answer);
   if (!at || !found) return malformed(op);
   Op done = complete(op, OpType::kOk);
-  done.value = Value();
-  if (found->mod_revision != 0) {
-    // What others have stored there may be no JSON: then it is text.
-    const auto value = parse_value(found->value);
-    done.value = value ? *value : Value(found->value);
-  }
+  done.value = value_of(*found);
   done.revision = Token(found->mod_revision);
   done.at = Token(*at);
   return done;
+}
+
+Op list_completion(const Op& op, const JsonNode& answer, const KvClientOptions& options) {
+  const auto at = revision_of(answer);
+  if (!at) return malformed(op);
+  Value::Array items;
+  const JsonNode* kvs = answer.find("kvs");
+  for (const JsonNode& kv : kvs == nullptr ? std::vector<JsonNode>{} : kvs->children) {
+    const auto found = found_in_kv(kv);
+    if (!found || !found->key.starts_with(options.key_prefix)) return malformed(op);
+    items.push_back(Value::array(
+        {found->key.substr(options.key_prefix.size()), value_of(*found), found->mod_revision}));
+  }
+  Op done = complete(op, OpType::kOk);
+  done.value = Value::array(std::move(items));
+  done.at = Token(*at);
+  return done;
+}
+
+// Of a deletion: how many keys were there.
+std::optional<int64_t> deleted_in(const JsonNode& answer) {
+  const JsonNode* responses = answer.find("responses");
+  if (responses == nullptr) return number_in(answer, "deleted");
+  if (responses->children.empty()) return std::nullopt;
+  const JsonNode* range = responses->children[0].find("response_delete_range");
+  return range == nullptr ? std::nullopt : number_in(*range, "deleted");
 }
 
 Op change_completion(const Op& op, const JsonNode& answer) {
   const auto at = revision_of(answer);
   if (!at) return malformed(op);
   Op done = complete(op, OpType::kOk);
-  done.revision = Token(new_value_of(op).is_null() ? 0 : *at);
+  const bool removes = op.f != f::txn && new_value_of(op).is_null();
+  done.revision = Token(removes ? 0 : *at);
+  done.at = Token(*at);
+  if (!removes) return done;
+  // Without one, nothing has happened at that revision.
+  const auto deleted = deleted_in(answer);
+  if (!deleted) return malformed(op);
+  done.extra = Value::object({{Symbol("deleted"), *deleted}});
+  return done;
+}
+
+Op compact_completion(const Op& op, const JsonNode& answer) {
+  const auto at = revision_of(answer);
+  if (!at) return malformed(op);
+  Op done = complete(op, OpType::kOk);
   done.at = Token(*at);
   return done;
 }
 
-Op txn_completion(const Op& op, const JsonNode& answer) {
-  const JsonNode* succeeded = answer.find("succeeded");
-  if (succeeded != nullptr && succeeded->truth) return change_completion(op, answer);
-  const auto at = revision_of(answer);
+bool succeeded(const JsonNode& answer) {
+  const JsonNode* node = answer.find("succeeded");
+  return node != nullptr && node->truth;
+}
+
+// What the n-th operation of the branch that was taken has found.
+std::optional<Found> found_by(const JsonNode& answer, size_t n) {
   const JsonNode* responses = answer.find("responses");
-  if (!at || responses == nullptr || responses->children.empty()) return malformed(op);
-  const JsonNode* range = responses->children[0].find("response_range");
-  const auto found = range == nullptr ? std::nullopt : found_in(*range);
-  if (!found) return malformed(op);
+  if (responses == nullptr || responses->children.size() <= n) return std::nullopt;
+  const JsonNode* range = responses->children[n].find("response_range");
+  return range == nullptr ? std::nullopt : found_in(*range);
+}
+
+Op guarded_completion(const Op& op, const JsonNode& answer, const KvClientOptions& options) {
+  if (succeeded(answer)) {
+    Op done = change_completion(op, answer);
+    if (!reads_back(op, options) || done.type != OpType::kOk) return done;
+    const auto written = found_by(answer, 1);
+    if (!written) return malformed(op);
+    done.revision = Token(written->mod_revision);
+    return done;
+  }
+  const auto at = revision_of(answer);
+  const auto found = found_by(answer, 0);
+  if (!at || !found) return malformed(op);
   Op done = guarded(op) ? failed(op, "conflict", "the key has changed")
                         : failed(op, "mismatch", "the value is another");
   done.error->current = Token(found->mod_revision);
@@ -167,10 +321,43 @@ Op txn_completion(const Op& op, const JsonNode& answer) {
   return done;
 }
 
-Op done_completion(const Op& op, const JsonNode& answer) {
+bool holds(const Value& guard, const Found& found) {
+  if (is_value_guard(guard)) return value_of(found) == guard.as_array()[2];
+  return found.mod_revision == guard.as_array()[1].as_int();
+}
+
+Op txn_completion(const Op& op, const JsonNode& answer) {
+  if (succeeded(answer)) return change_completion(op, answer);
+  const auto at = revision_of(answer);
+  if (!at || !guards_of(op).is_array()) return malformed(op);
+  const auto& guards = guards_of(op).as_array();
+  for (size_t i = 0; i < guards.size(); ++i) {
+    const auto found = found_by(answer, i);
+    if (!found) return malformed(op);
+    if (holds(guards[i], *found)) continue;
+    Op done = failed(op, "conflict", "a key has changed");
+    done.error->current = Token(found->mod_revision);
+    done.error->extra = Value::object({{Symbol("key"), guards[i].as_array()[0]}});
+    done.at = Token(*at);
+    return done;
+  }
+  return malformed(op);  // it says that a guard does not hold, and shows that all do
+}
+
+Op done_completion(const Op& op, const JsonNode& answer, const KvClientOptions& options) {
   if (op.f == f::read) return read_completion(op, answer);
-  if (op.f == f::cas || guarded(op)) return txn_completion(op, answer);
+  if (op.f == f::list) return list_completion(op, answer, options);
+  if (op.f == f::txn) return txn_completion(op, answer);
+  if (op.f == f::compact) return compact_completion(op, answer);
+  if (is_transaction(op, options)) return guarded_completion(op, answer, options);
   return change_completion(op, answer);
+}
+
+// Revisions of the store are no tokens, where keys have others.
+Op without_revision_of_the_store(Op done) {
+  done.at = Token();
+  if (done.f == f::txn) done.revision = Token();
+  return done;
 }
 
 // Statuses with which an HTTP layer turns a request away before the store has seen it.
@@ -194,27 +381,75 @@ Op error_completion(const Op& op, int status, const JsonNode* answer) {
 
 class KvClient : public Client {
  public:
-  KvClient(boost::asio::io_context& context, const NodeInfo& node, KvClientOptions options)
-      : context_(context), http_(context, node.address, node.client_port), options_(options) {}
+  KvClient(Loop& loop, boost::asio::io_context& context, const NodeInfo& node,
+           KvClientOptions options)
+      : loop_(loop), context_(context), node_(node), options_(std::move(options)) {
+    connect();
+  }
 
   void invoke(const Op& op, std::function<void(Op)> done) override {
-    if (auto refusal = kv_refusal_of(op)) {
+    if (auto refusal = kv_refusal_of(op, options_)) {
       boost::asio::post(context_,
                         [done = std::move(done), refusal = std::move(*refusal)]() mutable {
                           done(std::move(refusal));
                         });
       return;
     }
-    const KvCall call = kv_call_of(op, options_);
-    http_.request("POST", call.target, call.body, [op, done = std::move(done)](HttpReply reply) {
-      done(kv_completion_of(op, std::move(reply)));
+    if (op.f == f::compact && options_.compacted) *options_.compacted = true;
+    if (op.f == f::watch) return watch(op, std::move(done));
+    if (options_.tokens != KvTokens::kNone) return send(op, std::move(done));
+    send(values_.translated(op), [this, op, done = std::move(done)](const Op& completion) {
+      done(values_.completed(op, completion));
     });
   }
 
  private:
+  void connect() { http_.emplace(context_, node_.address, node_.client_port); }
+
+  void watch(const Op& op, std::function<void(Op)> done) {
+    start_kv_watch(
+        loop_, *http_, op, options_,
+        [op, options = options_](HttpReply reply) {
+          return kv_completion_of(op, std::move(reply), options);
+        },
+        std::move(done));
+  }
+
+  void send(const Op& op, std::function<void(Op)> done) {
+    if (!options_.resends) return send_once(op, std::move(done));
+    const uint64_t turn = ++*turn_;
+    // A new connection abandons what is under way on the old one.
+    const auto again = [this, op, done] {
+      ++*turn_;
+      connect();
+      send_once(op, done);
+    };
+    send_once(op, [this, done, again](Op completion) {
+      if (completion.type == OpType::kInfo) return again();
+      ++*turn_;
+      done(std::move(completion));
+    });
+    loop_.at(loop_.now() + kResendAfter, [again, turn, weak = std::weak_ptr(turn_)] {
+      if (const auto current = weak.lock(); current && *current == turn) again();
+    });
+  }
+
+  void send_once(const Op& op, std::function<void(Op)> done) {
+    const KvCall call = kv_call_of(op, options_);
+    http_->request("POST", call.target, call.body,
+                   [op, options = options_, done = std::move(done)](HttpReply reply) {
+                     done(kv_completion_of(op, std::move(reply), options));
+                   });
+  }
+
+  Loop& loop_;
   boost::asio::io_context& context_;
-  HttpClient http_;
+  const NodeInfo node_;
   const KvClientOptions options_;
+  std::optional<HttpClient> http_;
+  ValueGuards values_;
+  // Counts the first sendings and what has settled them; ends with this object.
+  std::shared_ptr<uint64_t> turn_ = std::make_shared<uint64_t>(0);
 };
 
 Error no_sockets() {
@@ -252,7 +487,21 @@ void ask_value(Loop& loop, const NodeInfo& node, std::string_view target, Callba
 
 }  // namespace
 
-std::optional<Op> kv_refusal_of(const Op& op) {
+std::vector<Symbol> kv_client_ops() {
+  return {f::read, f::write, f::cas, f::delete_, f::list, f::txn, f::watch, f::compact};
+}
+
+std::optional<Op> kv_refusal_of(const Op& op, const KvClientOptions& options) {
+  if (op.f == f::txn) {
+    const auto form = options.tokens == KvTokens::kNone ? is_guard_or_none : is_guard;
+    const bool guards_fit = guards_of(op).is_null() || all_of_form(guards_of(op), form);
+    if (guards_fit && all_of_form(op.value, is_write)) return std::nullopt;
+    return failed(op, "invalid",
+                  R"(expected [["w", key, value], ...] and guards [[key, number], ...])");
+  }
+  if (op.f == f::watch && !watch_wish(op.value))
+    return failed(op, "invalid", R"(expected {"prefix", "from", "for"})");
+  if (op.f == f::compact && !op.value.is_int()) return failed(op, "invalid", "expected a revision");
   if (!guarded(op) || op.expected.is_number()) return std::nullopt;
   return failed(
       op, "invalid",
@@ -261,26 +510,33 @@ std::optional<Op> kv_refusal_of(const Op& op) {
 
 KvCall kv_call_of(const Op& op, const KvClientOptions& options) {
   if (op.f == f::read) return {"/v3/kv/range", range_body(op, options)};
-  if (op.f == f::cas || guarded(op)) return {"/v3/kv/txn", txn_body(op, options)};
+  if (op.f == f::list) return {"/v3/kv/range", list_body(op, options)};
+  if (op.f == f::txn) return {"/v3/kv/txn", txn_body(op, options)};
+  if (op.f == f::compact)
+    return {"/v3/kv/compaction", R"({"revision":")" + std::to_string(op.value.as_int()) + "\"}"};
+  if (is_transaction(op, options)) return {"/v3/kv/txn", guarded_body(op, options)};
   if (op.f == f::delete_) return {"/v3/kv/deleterange", with_key(op, options) + '}'};
   ASSAY_CHECK(op.f == f::write, "operation %s", std::string(op.f.text()).c_str());
   if (op.value.is_null()) return {"/v3/kv/deleterange", with_key(op, options) + '}'};
-  return {"/v3/kv/put", put_body(op, op.value, options)};
+  return {"/v3/kv/put", put_body(op.key, op.value, options)};
 }
 
-Op kv_completion_of(const Op& op, HttpReply reply) {
+Op kv_completion_of(const Op& op, HttpReply reply, const KvClientOptions& options) {
   if (reply.fate == HttpReply::Fate::kNotSent) return failed(op, "refused", reply.error);
   if (reply.fate == HttpReply::Fate::kLost) return unknown(op, "reset", reply.error);
   const auto json = kv::parse_json(reply.body);
   const auto* answer = std::get_if<JsonNode>(&json);
   if (reply.status != 200) return error_completion(op, reply.status, answer);
-  return answer == nullptr ? malformed(op) : done_completion(op, *answer);
+  if (answer == nullptr) return malformed(op);
+  Op done = done_completion(op, *answer, options);
+  return options.tokens == KvTokens::kReadBack ? without_revision_of_the_store(std::move(done))
+                                               : done;
 }
 
 std::unique_ptr<Client> make_kv_client(Loop& loop, const NodeInfo& node, KvClientOptions options) {
   boost::asio::io_context* context = context_of(loop);
   if (context == nullptr) return nullptr;
-  return std::make_unique<KvClient>(*context, node, options);
+  return std::make_unique<KvClient>(loop, *context, node, std::move(options));
 }
 
 void open_kv_client(Loop& loop, const NodeInfo& node, KvClientOptions options,

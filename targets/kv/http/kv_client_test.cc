@@ -9,6 +9,7 @@
 #include "targets/kv/http/error_table.h"
 #include "targets/kv/http/http_server.h"
 #include "targets/kv/http/testing_gateway.h"
+#include "targets/kv/http/value_guards.h"
 #include "targets/virtual_loop.h"
 
 namespace assay {
@@ -31,6 +32,18 @@ Op cas(Value old_value, Value new_value, Token expected = {}) {
 }
 Op del(Token expected = {}) { return op_of(f::delete_, {}, expected); }
 
+Op list(const char* prefix) {
+  Op op = op_of(Symbol("list"), {});
+  op.key = Symbol(prefix);
+  return op;
+}
+Op txn(const char* writes, const char* guards = "null") {
+  Op op = op_of(f::txn, *parse_value(writes));
+  op.key = Symbol();
+  op.extra = Value::object({{Symbol("guards"), *parse_value(guards)}});
+  return op;
+}
+
 // --- What became of an operation -----------------------------------------------------------------
 
 struct Outcome {
@@ -52,7 +65,7 @@ void expect_outcome(const Op& op, const HttpReply& reply, OpType type, const std
 }
 
 TEST(KvOutcome, OfTheTransport) {
-  for (const Op& op : {read(), write(1), cas(1, 2), del()}) {
+  for (const Op& op : {read(), write(1), cas(1, 2), del(), list(""), txn("[]")}) {
     expect_outcome(op, {Fate::kNotSent, 0, "", "connection refused"}, OpType::kFail, "refused");
     expect_outcome(op, {Fate::kLost, 0, "", "connection reset"}, OpType::kInfo, "reset");
   }
@@ -103,18 +116,19 @@ TEST(KvOutcome, OfAnswersThatAreNoAnswer) {
   }
   for (const char* body : {"", "{", "[]", "{}", R"({"header":{}})",
                            R"({"header":{"revision":"x"}})", R"({"header":{"revision":"0"}})"}) {
-    for (const Op& op : {read(), write(1), cas(1, 2), del()}) {
+    for (const Op& op : {read(), write(1), cas(1, 2), del(), list(""), txn("[]")}) {
       expect_outcome(op, {Fate::kAnswered, 200, body, ""}, OpType::kInfo, "malformed");
     }
   }
   const std::string header = R"({"header":{"revision":"5"})";
   for (const char* rest : {R"(,"kvs":[{"key":"YQ=="}]})", R"(,"kvs":[1]})",
                            R"(,"kvs":[{"mod_revision":"5","value":"!"}]})"}) {
-    expect_outcome(read(), {Fate::kAnswered, 200, header + rest, ""}, OpType::kInfo, "malformed");
+    for (const Op& op : {read(), list("")})
+      expect_outcome(op, {Fate::kAnswered, 200, header + rest, ""}, OpType::kInfo, "malformed");
   }
   for (const char* rest : {"}", R"(,"responses":[]})", R"(,"responses":[{}]})"}) {
-    expect_outcome(cas(1, 2), {Fate::kAnswered, 200, header + rest, ""}, OpType::kInfo,
-                   "malformed");
+    for (const Op& op : {cas(1, 2), txn("[]", R"([["a",1]])"), txn("[]")})
+      expect_outcome(op, {Fate::kAnswered, 200, header + rest, ""}, OpType::kInfo, "malformed");
   }
 }
 
@@ -125,7 +139,7 @@ class KvOps : public testing::Test {
   Op run(const Op& op, KvClientOptions options = {}) {
     const KvCall call = kv_call_of(op, options);
     HttpResponse http = store_.answer({"POST", call.target, call.body});
-    return kv_completion_of(op, {Fate::kAnswered, http.status, std::move(http.body), ""});
+    return kv_completion_of(op, {Fate::kAnswered, http.status, std::move(http.body), ""}, options);
   }
   void expect_state(const Value& value, int64_t revision) {
     const Op done = run(read());
@@ -252,16 +266,196 @@ TEST_F(KvOps, WhatIsNoJsonReadsAsText) {
   expect_state("bar!", 2);
 }
 
+TEST_F(KvOps, AListIsTheLiveKeysOfAPrefixAtOneRevision) {
+  for (const char* key : {"s/b", "s/a", "s/c", "s", "t", "s0"}) {
+    Op op = write(key);
+    op.key = Symbol(key);
+    run(op);
+  }
+  Op gone = del();
+  gone.key = Symbol("s/b");
+  run(gone);
+  const Op done = run(list("s/"));
+  EXPECT_EQ(done.type, OpType::kOk);
+  EXPECT_EQ(done.value.to_json(), R"([["s/a","s/a",3],["s/c","s/c",4]])");
+  EXPECT_EQ(done.at, Token(8));
+  EXPECT_TRUE(done.revision.none());
+  EXPECT_EQ(run(list("")).value.as_array().size(), 5u);
+  EXPECT_EQ(run(list("u")).value, Value::array({}));
+}
+
+TEST_F(KvOps, AListUnderAPrefixSeesNothingElseAndNamesKeysAsTheyAreWritten) {
+  const KvClientOptions ours{.key_prefix = "p\xff"};
+  run(write("ours"), ours);
+  run(write("theirs"));
+  EXPECT_EQ(run(list(""), ours).value.to_json(), R"([["k1","ours",2]])");
+  EXPECT_EQ(run(list("k"), ours).value.to_json(), R"([["k1","ours",2]])");
+}
+
+TEST_F(KvOps, AllWritesOfATxnHappenAtOneRevision) {
+  run(write(0));
+  const Op done = run(txn(R"([["w","a",1],["w","b","x"],["w","k1",null]])"));
+  EXPECT_EQ(done.type, OpType::kOk);
+  EXPECT_EQ(done.revision, Token(3));
+  EXPECT_EQ(done.at, Token(3));
+  EXPECT_EQ(run(list("")).value.to_json(), R"([["a",1,3],["b","x",3]])");
+}
+
+TEST_F(KvOps, ATxnWithoutWritesIsOkAtTheRevisionThatItSaw) {
+  run(write(0));
+  EXPECT_EQ(run(txn("[]", R"([["k1",2]])")).revision, Token(2));
+}
+
+TEST_F(KvOps, ATxnHappensWhereAllGuardsHold) {
+  run(txn(R"([["w","a",1],["w","b",1]])"));
+  EXPECT_EQ(run(txn(R"([["w","a",2]])", R"([["a",2],["b",2],["c",0]])")).revision, Token(3));
+  EXPECT_EQ(run(list("a")).value.to_json(), R"([["a",2,3]])");
+}
+
+TEST_F(KvOps, ATxnOneOfWhoseGuardsDoesNotHoldChangesNothing) {
+  run(txn(R"([["w","a",1],["w","b",1]])"));
+  const Op done = run(txn(R"([["w","a",2],["w","c",2]])", R"([["a",2],["b",9],["c",1]])"));
+  EXPECT_EQ(done.type, OpType::kFail);
+  EXPECT_EQ(done.error->cls.text(), "conflict");
+  EXPECT_EQ(done.error->current, Token(2));
+  EXPECT_EQ(done.error->extra["key"], Value("b"));
+  EXPECT_EQ(done.at, Token(2));
+  EXPECT_EQ(run(list("")).value.to_json(), R"([["a",1,2],["b",1,2]])");
+  const Op absent = run(txn(R"([["w","a",2]])", R"([["c",1]])"));
+  EXPECT_EQ(absent.error->current, Token(0));
+}
+
+TEST_F(KvOps, ATxnThatWritesOneKeyTwiceNeverHappened) {
+  const Op done = run(txn(R"([["w","a",1],["w","a",2]])"));
+  EXPECT_EQ(done.type, OpType::kFail);
+  EXPECT_EQ(done.error->cls.text(), "invalid");
+}
+
+// --- Other tokens than the store's revision ------------------------------------------------------
+
+TEST_F(KvOps, ReadBackAChangeHasTheTokenThatAReadGives) {
+  const KvClientOptions options{.tokens = KvTokens::kReadBack};
+  for (const Op& op : {write(1), cas(1, 2), write(3, Token(3)), cas(3, 4)}) {
+    const Op done = run(op, options);
+    EXPECT_EQ(done.type, OpType::kOk);
+    const Op seen = run(read(), options);
+    EXPECT_FALSE(done.revision.none());
+    EXPECT_EQ(done.revision, seen.revision);
+    EXPECT_TRUE(done.at.none());
+    EXPECT_TRUE(seen.at.none());
+  }
+  EXPECT_EQ(run(write(9, Token(3)), options).error->current, Token(5));
+  EXPECT_EQ(run(del(), options).revision, Token(0));
+}
+
+class KvValues : public KvOps {
+ protected:
+  Op step(Op op, int64_t intent = 0) {
+    if (intent > 0) {
+      Value::Object members{{Symbol("intent"), intent}};
+      if (op.extra.is_object())
+        members.insert(members.end(), op.extra.as_object().begin(), op.extra.as_object().end());
+      op.extra = Value::object(std::move(members));
+    }
+    EXPECT_FALSE(kv_refusal_of(op, options_));
+    return values_.completed(op, run(values_.translated(op), options_));
+  }
+
+  const KvClientOptions options_{.tokens = KvTokens::kNone};
+  ValueGuards values_;
+};
+
+TEST_F(KvValues, NothingCarriesAVersion) {
+  for (const Op& op : {write(1), read(), list(""), cas(1, 2), txn(R"([["w","a",1]])"), cas(7, 8)}) {
+    const Op done = step(op);
+    EXPECT_TRUE(done.revision.none()) << done.f.text();
+    EXPECT_TRUE(done.at.none());
+    EXPECT_FALSE(done.error && !done.error->current.none());
+    EXPECT_EQ(done.f, op.f);
+  }
+  EXPECT_EQ(step(list("")).value.to_json(), R"([["a",1,null],["k1",2,null]])");
+}
+
+TEST_F(KvValues, AWriteWithAnIntentIsRefusedWhereTheValueReadIsThereNoMore) {
+  run(write(1));
+  step(read(), 1);
+  run(write(2));
+  const Op refused = step(write(3), 1);
+  EXPECT_EQ(refused.type, OpType::kFail);
+  EXPECT_EQ(refused.error->cls.text(), "conflict");
+  EXPECT_EQ(refused.f, f::write);
+  EXPECT_EQ(refused.value, Value(3));
+  step(read(), 1);
+  EXPECT_EQ(step(write(3), 1).type, OpType::kOk);
+  EXPECT_EQ(step(del(), 2).type, OpType::kOk) << "it knows what it wrote itself";
+  EXPECT_EQ(step(write(4, Token(0)), 3).type, OpType::kOk) << "absent needs no version";
+}
+
+TEST_F(KvValues, AValueThatCameBackPasses) {
+  run(write("a"));
+  step(read(), 1);
+  run(write("b"));
+  run(write("a"));
+  EXPECT_EQ(step(write("mine"), 1).type, OpType::kOk);
+}
+
+TEST_F(KvValues, WithoutAnIntentOrAReadAWriteIsNotGuarded) {
+  run(write(1));
+  EXPECT_EQ(step(write(2), 1).type, OpType::kOk) << "it has read nothing";
+  run(write(7));
+  EXPECT_EQ(step(write(3)).type, OpType::kOk);
+}
+
+TEST_F(KvValues, AListIsReadingToo) {
+  run(write(1));
+  step(list(""));
+  run(write(2));
+  EXPECT_EQ(step(write(3), 1).error->cls.text(), "conflict");
+  run(del());
+  step(list(""));
+  run(write(4));
+  EXPECT_EQ(step(write(5), 1).error->cls.text(), "conflict") << "it was absent";
+}
+
+TEST_F(KvValues, GuardsOfATxnWithoutATokenCompareValues) {
+  run(txn(R"([["w","a",1],["w","b",1]])"));
+  step(list(""));
+  EXPECT_EQ(step(txn(R"([["w","a",2]])", R"([["a",null],["b",null],["c",0]])")).type, OpType::kOk);
+  run(txn(R"([["w","b",5]])"));
+  const Op refused = step(txn(R"([["w","a",3]])", R"([["a",null],["b",null]])"));
+  EXPECT_EQ(refused.error->cls.text(), "conflict");
+  EXPECT_EQ(refused.error->extra["key"], Value("b"));
+}
+
+TEST(KvCall, ATxnThatIsNoneIsNeverSent) {
+  const std::pair<const char*, const char*> cases[] = {
+      {"null", "null"},           {"7", "null"},
+      {R"([["w","a"]])", "null"}, {R"([["r","a",null]])", "null"},
+      {R"([["w",7,1]])", "null"}, {"[]", R"([["a"]])"},
+      {"[]", R"([["a","t1"]])"},  {"[]", "7"},
+  };
+  for (const auto& [writes, guards] : cases) {
+    const auto refusal = kv_refusal_of(txn(writes, guards));
+    ASSERT_TRUE(refusal) << writes << " " << guards;
+    EXPECT_EQ(refusal->type, OpType::kFail);
+    EXPECT_EQ(refusal->error->cls.text(), "invalid");
+  }
+  EXPECT_FALSE(kv_refusal_of(txn(R"([["w","a",null]])", R"([["a",0]])")));
+}
+
 TEST(KvCall, SerializableReadsAreAskedForOnlyOnDemand) {
   EXPECT_EQ(kv_call_of(read(), {}).body, R"({"key":"azE="})");
   EXPECT_EQ(kv_call_of(read(), {.serializable_reads = true}).body,
             R"({"key":"azE=","serializable":true})");
+  EXPECT_EQ(kv_call_of(list("k1"), {}).body, R"({"key":"azE=","range_end":"azI="})");
+  EXPECT_EQ(kv_call_of(list("k1"), {.serializable_reads = true}).body,
+            R"({"key":"azE=","range_end":"azI=","serializable":true})");
 }
 
 TEST(KvCall, EveryKeyOfACallLiesUnderThePrefix) {
   const KvClientOptions options{.key_prefix = "p/"};
   for (const Op& op : {read(), write(1), write(1, Token(5)), cas(1, 2), cas(1, 2, Token(5)), del(),
-                       del(Token(5))}) {
+                       del(Token(5)), list("k1"), txn(R"([["w","k1",1]])", R"([["k1",5]])")}) {
     const std::string body = kv_call_of(op, options).body;
     EXPECT_NE(body.find(R"("key":"cC9rMQ==")"), std::string::npos) << body;  // p/k1
     EXPECT_EQ(body.find(R"("key":"azE=")"), std::string::npos) << body;
@@ -333,6 +527,50 @@ TEST_F(KvClientTest, AGuardThatIsNoNumberIsNeverSent) {
     EXPECT_EQ(done->error->cls.text(), "invalid");
   }
   EXPECT_EQ(requests, 0);
+}
+
+// A server that loses the first answer.
+TEST_F(KvClientTest, AClientThatResendsReportsTheSecondAnswer) {
+  kv::FrontedService store;
+  int requests = 0;
+  std::vector<Responder> held;
+  const bool silent[] = {false, true};
+  for (const bool is_silent : silent) {
+    SCOPED_TRACE(is_silent);
+    requests = 0;
+    serve([&](const HttpRequest& request, Responder respond) {
+      HttpResponse answer = store.answer(request);
+      if (++requests > 1) return respond(std::move(answer));
+      if (is_silent) held.push_back(std::move(respond));
+    });
+    const auto client = make_kv_client(loop_, node_, {.resends = true});
+    std::optional<Op> done;
+    client->invoke(write(is_silent ? 2 : 1, Token(is_silent ? 2 : 0)),
+                   [&](Op completion) { done = std::move(completion); });
+    ASSERT_TRUE(loop_.run_until([&] { return done.has_value(); }));
+    // Its own write stands in its way.
+    EXPECT_EQ(done->type, OpType::kFail);
+    EXPECT_EQ(done->error->cls.text(), "conflict");
+    EXPECT_EQ(requests, 2);
+    held.clear();
+  }
+}
+
+TEST_F(KvClientTest, AClientThatResendsDoesNotWhereItWasAnswered) {
+  kv::FrontedService store;
+  int requests = 0;
+  serve([&](const HttpRequest& request, Responder respond) {
+    ++requests;
+    respond(store.answer(request));
+  });
+  const auto client = make_kv_client(loop_, node_, {.resends = true});
+  for (int i = 0; i < 2; ++i) {
+    std::optional<Op> done;
+    client->invoke(write(i), [&](Op completion) { done = std::move(completion); });
+    ASSERT_TRUE(loop_.run_until([&] { return done.has_value(); }));
+  }
+  loop_.run_for(std::chrono::milliseconds(500));
+  EXPECT_EQ(requests, 2);
 }
 
 TEST_F(KvClientTest, VirtualTimeHasNoSockets) {

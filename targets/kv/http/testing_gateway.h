@@ -21,6 +21,7 @@ struct GatewayCall {
   std::string body;
   int status = 0;  // etcd's
   std::string answer;
+  std::vector<std::string> lines;  // of an answer that is a stream: each line
   int own_status = 0;  // not 0: this store answers otherwise on purpose, with that status …
   int own_code = 0;    // … and that code
 };
@@ -39,6 +40,7 @@ inline std::vector<GatewayCall> read_gateway_calls(const std::string& path) {
     if (first == "=") {
       words >> calls.back().status;
       std::getline(words >> std::ws, calls.back().answer);
+      calls.back().lines.push_back(calls.back().answer);
     } else if (first == "~") {
       words >> calls.back().own_status >> calls.back().own_code;
     } else {
@@ -57,8 +59,9 @@ inline std::vector<GatewayCall> read_gateway_calls(const std::string& path) {
 inline nlohmann::json comparable(const std::string& text) {
   nlohmann::json value = nlohmann::json::parse(text, nullptr, false);
   if (value.is_discarded()) return "no JSON";
-  if (value.contains("header")) {
-    for (const char* id : {"cluster_id", "member_id", "raft_term"}) value["header"].erase(id);
+  nlohmann::json& answer = value.contains("result") ? value["result"] : value;
+  if (answer.contains("header")) {
+    for (const char* id : {"cluster_id", "member_id", "raft_term"}) answer["header"].erase(id);
   }
   for (const char* name : {"error", "message"}) {
     if (!value.contains(name)) continue;
@@ -77,12 +80,25 @@ class FrontedService {
     if (auto* refused = std::get_if<HttpResponse>(&parsed)) return *refused;
     auto& request = std::get<FrontRequest>(parsed);
     if (std::holds_alternative<HealthQuery>(request)) return render_health(true);
+    if (auto* watch = std::get_if<WatchRequest>(&request)) return lines_of(*watch);
     Result result = service_.apply(std::get<Request>(request));
     if (const auto* error = std::get_if<Error>(&result)) return render(*error);
     return render(Header{1, 2, 3}, std::get<Response>(result));
   }
 
+  Service& service() { return service_; }
+
  private:
+  // All that a watch has to tell now.
+  HttpResponse lines_of(const WatchRequest& request) const {
+    HttpResponse response;
+    Watcher watcher(request, service_.store());
+    while (const auto told = watcher.next(service_.store())) {
+      response.body += render_line(Header{1, 2, 3}, *told);
+    }
+    return response;
+  }
+
   Service service_;
 };
 

@@ -30,10 +30,20 @@ struct KeyValue {
   Revision mod_revision;     // of the change that made this version
   int64_t version = 0;       // changes since the creation, which is 1
   std::string value;
+  int64_t token = 0;  // what guards compare in a store whose token is not mod_revision; 0: it is
 
   bool tombstone() const { return version == 0; }
 };
 using KeyValuePtr = std::shared_ptr<const KeyValue>;  // never null in what this folder hands out
+
+// What a guard on MOD compares, and what an answer shows as mod_revision. All but the revision are
+// wrong on purpose: the first two come back, and the third goes backwards with a clock.
+enum class TokenKind : uint8_t {
+  kRevision,
+  kContentHash,  // of the value
+  kKeyCounter,   // the key's version: from 1 again when it is made anew
+  kWallClock,    // milliseconds, of the clock of the node that took the request
+};
 
 // --- Requests ----------------------------------------------------------------------------------
 // A range is the key alone when range_end is empty, all keys from `key` on when range_end is one

@@ -14,6 +14,12 @@ std::optional<Error> check_revision(const Store& store, Revision wanted) {
   return std::nullopt;
 }
 
+KeyValuePtr changed(const KeyValuePtr& kv, auto change) {
+  auto copy = std::make_shared<KeyValue>(*kv);
+  change(*copy);
+  return copy;
+}
+
 Result range(const Store& store, const RangeRequest& request) {
   if (auto error = check_revision(store, request.revision)) return *error;
   const Revision at = request.revision.value > 0 ? request.revision : store.visible();
@@ -25,12 +31,9 @@ Result range(const Store& store, const RangeRequest& request) {
     response.more = limit > 0 && found.count > request.limit;
     response.kvs = std::move(found.kvs);
   }
-  if (request.keys_only) {
-    for (KeyValuePtr& kv : response.kvs) {
-      auto without_value = std::make_shared<KeyValue>(*kv);
-      without_value->value.clear();
-      kv = std::move(without_value);
-    }
+  for (KeyValuePtr& kv : response.kvs) {
+    if (request.keys_only) kv = changed(kv, [](KeyValue& copy) { copy.value.clear(); });
+    if (kv->token != 0) kv = changed(kv, [](KeyValue& copy) { copy.mod_revision = {copy.token}; });
   }
   return Response{store.visible(), std::move(response)};
 }
@@ -59,7 +62,8 @@ bool holds(const KeyValue& kv, const Compare& compare) {
     case CompareTarget::kCreate:
       return holds(kv.create_revision.value, compare.number, compare.result);
     case CompareTarget::kMod:
-      return holds(kv.mod_revision.value, compare.number, compare.result);
+      return holds(kv.token != 0 ? kv.token : kv.mod_revision.value, compare.number,
+                   compare.result);
     case CompareTarget::kValue:
       return holds(kv.value, compare.value, compare.result);
   }
@@ -86,17 +90,24 @@ bool holds(const Store& store, const Compare& compare) {
 // revisions of all reads, before anything is changed.
 class Path {
  public:
-  static std::variant<Path, Error> of(const Store& store, const TxnRequest& txn) {
-    Path path;
+  static std::variant<Path, Error> of(const Store& store, const ServicePolicy& policy,
+                                      const TxnRequest& txn) {
+    Path path(policy);
     if (auto error = path.decide(store, txn)) return *error;
     return path;
   }
   bool next() { return taken_[at_++]; }
 
  private:
+  explicit Path(const ServicePolicy& policy) : policy_(policy) {}
+
+  bool ignores(const Compare& compare) const {
+    return policy_.wrong_ignore_guards && compare.target == CompareTarget::kMod;
+  }
   std::optional<Error> decide(const Store& store, const TxnRequest& txn) {
     bool all = true;
-    for (const Compare& compare : txn.compare) all = all && holds(store, compare);
+    for (const Compare& compare : txn.compare)
+      all = all && (ignores(compare) || holds(store, compare));
     taken_.push_back(all);
     for (const RequestOp& op : all ? txn.success : txn.failure) {
       std::optional<Error> error;
@@ -110,6 +121,7 @@ class Path {
     return std::nullopt;
   }
 
+  ServicePolicy policy_;
   std::vector<bool> taken_;
   size_t at_ = 0;
 };
@@ -151,8 +163,8 @@ TxnResponse run_txn(StoreRef& store, TxnRequest& txn, Path& path) {
 }
 
 template <typename StoreRef>
-Result txn(StoreRef& store, TxnRequest request) {
-  auto path = Path::of(store, request);
+Result txn(StoreRef& store, const ServicePolicy& policy, TxnRequest request) {
+  auto path = Path::of(store, policy, request);
   if (const auto* error = std::get_if<Error>(&path)) return *error;
   TxnResponse response = run_txn(store, request, std::get<Path>(path));
   return Response{store.visible(), std::move(response)};
@@ -160,8 +172,9 @@ Result txn(StoreRef& store, TxnRequest request) {
 
 }  // namespace
 
-Result Service::apply(Request request) {
+Result Service::apply(Request request, int64_t wall_ms) {
   if (auto error = validate(request)) return *error;
+  store_.set_time(wall_ms);
   if (const auto* compaction = std::get_if<CompactionRequest>(&request)) {
     return apply_compaction(*compaction);
   }
@@ -171,7 +184,8 @@ Result Service::apply(Request request) {
         using Body = std::decay_t<decltype(body)>;
         if constexpr (std::is_same_v<Body, PutRequest>) return put(store_, std::move(body));
         if constexpr (std::is_same_v<Body, DeleteRangeRequest>) return remove(store_, body);
-        if constexpr (std::is_same_v<Body, TxnRequest>) return txn(store_, std::move(body));
+        if constexpr (std::is_same_v<Body, TxnRequest>)
+          return txn(store_, policy_, std::move(body));
         return kEmptyKey;
       },
       request);
@@ -184,7 +198,7 @@ Result Service::query(const Request& request) const {
   if (const auto* read = std::get_if<RangeRequest>(&request)) return range(store_, *read);
   const auto* reads = std::get_if<TxnRequest>(&request);
   if (reads == nullptr || !is_read_only(request)) return kEmptyKey;
-  return txn(store_, *reads);
+  return txn(store_, policy_, *reads);
 }
 
 Result Service::apply_compaction(const CompactionRequest& request) {

@@ -10,11 +10,24 @@
 
 namespace assay::kv {
 
+// Wrong on purpose; each leaves out one step.
+struct ServicePolicy {
+  // Leaves out: the comparison of a key's token (MOD). Whatever guards a write, it happens.
+  bool wrong_ignore_guards = false;
+  // Leaves out: that every change has a token of its own.
+  TokenKind token = TokenKind::kRevision;
+};
+
 class Service {
  public:
+  explicit Service(ServicePolicy policy = {}) : policy_(policy), store_(policy.token) {}
+  // Takes the place of the whole state; the policy stays.
+  void restore(Store store) { store_.become(std::move(store)); }
+
   // Any request, as one atomic step. An Error means that nothing changed. Takes the request by
   // value: keys and values are moved into the store.
-  Result apply(Request request);
+  // The time is that of a wall clock; it plays a part only where tokens are times.
+  Result apply(Request request, int64_t wall_ms = 0);
 
   // A read-only request (is_read_only); another one is a programmer's mistake and gets kEmptyKey.
   Result query(const Request& request) const;
@@ -27,6 +40,7 @@ class Service {
  private:
   Result apply_compaction(const CompactionRequest& request);
 
+  ServicePolicy policy_;
   Store store_;
 };
 

@@ -214,5 +214,83 @@ TEST(Validate, BoundsTheSizeAndDepthOfTransactions) {
   EXPECT_EQ(validate(deep), kTooManyOps);
 }
 
+// --- Policies that are wrong on purpose ----------------------------------------------------------
+
+struct Policy : Service {
+  using Service::Service;
+  bool write(const char* key, const char* value, int64_t wall_ms = 0) {
+    return std::holds_alternative<Response>(apply(PutRequest{.key = key, .value = value}, wall_ms));
+  }
+  int64_t token(const char* key) const {
+    const auto answer = std::get<Response>(query(RangeRequest{.key = key}));
+    const auto& kvs = std::get<RangeResponse>(answer.body).kvs;
+    return kvs.empty() ? 0 : kvs[0]->mod_revision.value;
+  }
+  bool write_if(const Compare& compare, const char* value) {
+    TxnRequest txn;
+    txn.compare.push_back(compare);
+    txn.success.push_back({PutRequest{.key = compare.key, .value = value}});
+    return std::get<TxnResponse>(std::get<Response>(apply(txn)).body).succeeded;
+  }
+  bool write_if(const char* key, int64_t token, const char* value) {
+    return write_if({.target = CompareTarget::kMod, .key = key, .number = token}, value);
+  }
+};
+
+TEST(ServicePolicy, WhoeverIgnoresGuardsWritesOverAnyVersionAndStillComparesValues) {
+  Policy policy({.wrong_ignore_guards = true});
+  policy.write("a", "1");
+  EXPECT_TRUE(policy.write_if("a", 99, "2"));
+  EXPECT_TRUE(policy.write_if("a", 0, "3"));
+  EXPECT_EQ(policy.token("a"), 4);
+  EXPECT_FALSE(policy.write_if({.target = CompareTarget::kValue, .key = "a", .value = "1"}, "4"));
+  EXPECT_FALSE(policy.write_if({.target = CompareTarget::kCreate, .key = "a"}, "4"));
+}
+
+TEST(ServicePolicy, EveryKindOfTokenHonoursGuardsWhileNothingComesBack) {
+  for (const TokenKind kind : {TokenKind::kRevision, TokenKind::kContentHash,
+                               TokenKind::kKeyCounter, TokenKind::kWallClock}) {
+    Policy policy({.token = kind});
+    EXPECT_TRUE(policy.write_if("a", 0, "0"));
+    policy.write("a", "1", 500);
+    const int64_t token = policy.token("a");
+    EXPECT_GT(token, 0);
+    policy.write("a", "2", 600);
+    EXPECT_NE(policy.token("a"), token);
+    EXPECT_FALSE(policy.write_if("a", token, "3"));
+    EXPECT_TRUE(policy.write_if("a", policy.token("a"), "3"));
+    EXPECT_EQ(policy.token("b"), 0);
+  }
+}
+
+TEST(ServicePolicy, AContentHashComesBackWithTheValue) {
+  Policy policy({.token = TokenKind::kContentHash});
+  policy.write("a", "x");
+  const int64_t token = policy.token("a");
+  policy.write("a", "y");
+  policy.write("a", "x");
+  EXPECT_TRUE(policy.write_if("a", token, "z"));
+}
+
+TEST(ServicePolicy, AKeysCounterStartsAgainWhenItIsMadeAnew) {
+  Policy policy({.token = TokenKind::kKeyCounter});
+  policy.write("a", "x");
+  EXPECT_EQ(policy.token("a"), 1);
+  policy.apply(DeleteRangeRequest{.key = "a"});
+  policy.write("a", "y");
+  EXPECT_TRUE(policy.write_if("a", 1, "z"));
+  EXPECT_EQ(policy.token("a"), 2);
+}
+
+TEST(ServicePolicy, AClocksTokenIsThatOfTheNodeAndMayStandStillOrGoBack) {
+  Policy policy({.token = TokenKind::kWallClock});
+  policy.write("a", "x", 700);
+  policy.write("a", "y", 700);
+  EXPECT_EQ(policy.token("a"), 700);
+  EXPECT_TRUE(policy.write_if("a", 700, "z"));
+  policy.write("a", "y", 650);
+  EXPECT_EQ(policy.token("a"), 650);
+}
+
 }  // namespace
 }  // namespace assay::kv

@@ -65,16 +65,36 @@ KeyValuePtr Store::get(std::string_view key) const {
   return it->second.versions.back();
 }
 
-void Store::write(History& history, KeyValuePtr version) {
-  const bool was_live = history.live_hash != 0;
-  live_hash_sum_ -= history.live_hash;
-  history.live_hash = version->tombstone() ? 0 : hash_of(*version) | 1;
-  live_hash_sum_ += history.live_hash;
-  live_keys_ += (history.live_hash != 0 ? 1 : 0);
-  live_keys_ -= (was_live ? 1 : 0);
-  events_.push_back(version);
+void Store::set_live_hash(History& history, uint64_t hash) {
+  live_hash_sum_ += hash - history.live_hash;
+  live_keys_ += (hash != 0 ? 1 : 0);
+  live_keys_ -= (history.live_hash != 0 ? 1 : 0);
+  history.live_hash = hash;
+}
+
+void Store::place(History& history, KeyValuePtr version) {
+  set_live_hash(history, version->tombstone() ? 0 : hash_of(*version) | 1);
   history.versions.push_back(std::move(version));
+}
+
+void Store::write(History& history, KeyValuePtr version) {
+  events_.push_back(version);
+  place(history, std::move(version));
   changed_ = true;
+}
+
+int64_t Store::token_of(const KeyValue& version) const {
+  switch (tokens_) {
+    case TokenKind::kContentHash:
+      return static_cast<int64_t>(Hasher().add(version.value).value() >> 1 | 1);
+    case TokenKind::kKeyCounter:
+      return version.version;
+    case TokenKind::kWallClock:
+      return wall_ms_;
+    case TokenKind::kRevision:
+      break;
+  }
+  return 0;
 }
 
 KeyValuePtr Store::put(std::string key, std::string value) {
@@ -89,6 +109,7 @@ KeyValuePtr Store::put(std::string key, std::string value) {
   version->mod_revision = revision_ + 1;
   version->create_revision = before ? before->create_revision : version->mod_revision;
   version->version = before ? before->version + 1 : 1;
+  version->token = token_of(*version);
   write(history, std::move(version));
   return before;
 }
@@ -127,6 +148,54 @@ void Store::compact(Revision at) {
     it = versions.empty() ? keys_.erase(it) : std::next(it);
   }
   while (!events_.empty() && events_.front()->mod_revision < at) events_.pop_front();
+}
+
+Store::Frozen Store::freeze() const {
+  Frozen frozen{revision_, compacted_, {}, events_};
+  if (compacted_.value == 0) return frozen;
+  for (const auto& [key, history] : keys_) {
+    const KeyValuePtr& oldest = history.versions.front();
+    if (oldest->mod_revision < compacted_) frozen.kept.push_back(oldest);
+  }
+  return frozen;
+}
+
+void Store::begin_restore(Revision revision, Revision compacted) {
+  revision_ = revision;
+  compacted_ = compacted;
+}
+
+bool Store::restore_kept(KeyValuePtr version) {
+  if (version->tombstone() || version->mod_revision >= compacted_) return false;
+  if (!keys_.empty() && keys_.rbegin()->first >= version->key) return false;
+  History& history = keys_[version->key];
+  place(history, std::move(version));
+  return true;
+}
+
+bool Store::restore_event(KeyValuePtr version) {
+  const Revision at = version->mod_revision;
+  if (at < compacted_ || at > revision_) return false;
+  if (!events_.empty() && at < events_.back()->mod_revision) return false;
+  events_.push_back(version);
+  if (at == compacted_) {
+    // The compaction left no older version than this, and none at all of a tombstone.
+    if (const auto found = keys_.find(version->key); found != keys_.end()) {
+      if (found->second.versions.front()->mod_revision < at) return false;
+      set_live_hash(found->second, 0);
+      keys_.erase(found);
+    }
+    if (version->tombstone()) return true;
+  }
+  History& history = keys_[version->key];
+  place(history, std::move(version));
+  return true;
+}
+
+void Store::become(Store other) {
+  const TokenKind tokens = tokens_;
+  *this = std::move(other);
+  tokens_ = tokens;
 }
 
 std::vector<KeyValuePtr> Store::events(Revision from, size_t limit) const {

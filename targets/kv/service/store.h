@@ -18,6 +18,11 @@ namespace assay::kv {
 
 class Store {
  public:
+  explicit Store(TokenKind tokens = TokenKind::kRevision) : tokens_(tokens) {}
+  TokenKind tokens() const { return tokens_; }
+  // Of the change that is being made; for TokenKind::kWallClock.
+  void set_time(int64_t wall_ms) { wall_ms_ = wall_ms; }
+
   // The store's revision, and the oldest one that can still be read (0 before any compaction).
   Revision revision() const { return revision_; }
   Revision compacted() const { return compacted_; }
@@ -44,6 +49,23 @@ class Store {
   // Drops versions that no read at `at` or later can see, and events before `at`.
   void compact(Revision at);
 
+  // All that a store is made of, sharing the versions: copies pointers alone.
+  struct Frozen {
+    Revision revision;
+    Revision compacted;
+    std::vector<KeyValuePtr> kept;   // made before `compacted` and still seen there; by key
+    std::deque<KeyValuePtr> events;  // all later versions, tombstones too, in order
+  };
+  // Not in the middle of a change.
+  Frozen freeze() const;
+  // An empty store is made equal to a frozen one: begin, then all that was kept, then all events,
+  // in their order. False: that cannot be a part of it.
+  void begin_restore(Revision revision, Revision compacted);
+  bool restore_kept(KeyValuePtr version);
+  bool restore_event(KeyValuePtr version);
+  // Takes the other's contents; the kind of tokens given from now on stays.
+  void become(Store other);
+
   // Events (puts and tombstones) with mod_revision >= from, in order; those of one change are
   // never split: `limit` is exceeded rather.
   std::vector<KeyValuePtr> events(Revision from, size_t limit) const;
@@ -63,7 +85,12 @@ class Store {
   std::pair<Keys::const_iterator, Keys::const_iterator> bounds(std::string_view key,
                                                                std::string_view range_end) const;
   void write(History& history, KeyValuePtr version);
+  void place(History& history, KeyValuePtr version);
+  void set_live_hash(History& history, uint64_t hash);
+  int64_t token_of(const KeyValue& version) const;
 
+  TokenKind tokens_;
+  int64_t wall_ms_ = 0;
   Keys keys_;
   std::deque<KeyValuePtr> events_;
   Revision revision_{1};

@@ -69,14 +69,17 @@ Core::Core(Config config, Restored restored)
       term_(restored.hard_state.term),
       vote_(restored.hard_state.vote),
       handed_hard_state_(restored.hard_state),
-      commit_(restored.before_first),
-      applied_(restored.before_first),
-      handed_for_apply_(restored.before_first) {
+      commit_(std::max(restored.before_first, restored.applied)),
+      applied_(commit_),
+      handed_for_apply_(commit_) {
   RAFT_CHECK(config_.id && is_voter(config_.id), "a node that is not among the voters");
   RAFT_CHECK(config_.heartbeat_ticks > 0 && config_.heartbeat_ticks < config_.election_ticks_min &&
                  config_.election_ticks_min <= config_.election_ticks_max,
              "heartbeat < election minimum <= election maximum, in ticks");
   RAFT_CHECK(config_.appends_in_flight_max > 0, "a window of nothing");
+  RAFT_CHECK(applied_ <= log_.last_index(), "a state of entry " + std::to_string(applied_.value) +
+                                                " with a log that ends at " +
+                                                std::to_string(log_.last_index().value));
   RAFT_CHECK(term_ >= log_.last_term(), "term " + std::to_string(term_.value) +
                                             " behind the log's " +
                                             std::to_string(log_.last_term().value));
@@ -454,6 +457,7 @@ void Core::commit_to(LogIndex index) {
 // --- The leader --------------------------------------------------------------------------------
 
 void Core::tick_leader() {
+  for (Progress& progress : others_) tick_snapshot(progress);
   if (election_elapsed_ >= config_.election_ticks_min) {
     election_elapsed_ = 0;
     size_t active = 1;
@@ -523,19 +527,29 @@ void Core::handle_append_reply(const Message& message) {
              describe() + ": node " + std::to_string(message.from.value) + " acknowledges entry " +
                  std::to_string(message.index.value));
   const bool news = progress->acknowledge(message.index);
-  if (progress->state == Progress::State::kProbe && (news || message.index + 1 == progress->next)) {
+  if (progress->state == Progress::State::kSnapshot) {
+    if (progress->next >= log_.first_index()) progress->become_replicate();
+  } else if (progress->state == Progress::State::kProbe &&
+             (news || message.index + 1 == progress->next) &&
+             progress->match + 1 >= log_.first_index()) {
     progress->become_replicate();
   }
   if (news) count_copies();
 }
 
 void Core::handle_refused_append(Progress& progress, const Message& message) {
+  if (progress.state == Progress::State::kSnapshot) return;
   if (progress.state == Progress::State::kReplicate) {
-    if (message.index > progress.match) progress.become_probe();
+    if (message.index > progress.match) progress.become_probe(log_.first_index());
     return;
   }
   // The answer to an earlier probe, or a late one.
   if (progress.next != message.index + 1 || message.index <= progress.match) return;
+  // It does not even have what this log begins with.
+  if (message.index == log_.before_first() || message.hint_index < log_.before_first()) {
+    begin_snapshot(progress);
+    return;
+  }
   // Skip what cannot match: the follower named its last entry with a term at most that of the
   // refused one; the leader's last entry with a term at most that of the hint is the next guess.
   const LogIndex guess = log_.last_with_term_at_most(
@@ -583,7 +597,10 @@ void Core::replicate() {
 }
 
 void Core::replicate_to(Progress& progress) {
+  if (progress.state == Progress::State::kSnapshot) return;
   const LogIndex last = log_.last_index();
+  // What it needs next was compacted meanwhile.
+  if (progress.next < log_.first_index()) progress.become_probe(log_.first_index());
   if (progress.state == Progress::State::kProbe) {
     if (!progress.probe_sent) {
       progress.probe_sent = true;
@@ -628,6 +645,74 @@ void Core::send_append(Progress& progress, bool with_entries) {
     progress.commit_told = std::max(progress.commit_told, std::min(commit_, last_sent));
   }
   send(std::move(message));
+}
+
+// --- Snapshots ---------------------------------------------------------------------------------
+
+void Core::begin_snapshot(Progress& progress) {
+  marks_.hit(Mark::kSnapshotWanted);
+  progress.become_snapshot();
+  wanted_snapshots_.push_back(progress.id);
+}
+
+void Core::tick_snapshot(Progress& progress) {
+  if (progress.state != Progress::State::kSnapshot) return;
+  if (++progress.snapshot_elapsed < config_.snapshot_ticks) return;
+  marks_.hit(Mark::kSnapshotTimedOut);
+  progress.become_probe(log_.first_index());
+}
+
+bool Core::sends_snapshot_to(NodeId node) const {
+  const Progress* progress = role_ == Role::kLeader ? progress_of(node) : nullptr;
+  return progress != nullptr && progress->state == Progress::State::kSnapshot;
+}
+
+bool Core::lags(NodeId node) const {
+  const Progress* progress = role_ == Role::kLeader ? progress_of(node) : nullptr;
+  return progress != nullptr && progress->state != Progress::State::kReplicate;
+}
+
+void Core::snapshot_moves(NodeId node) {
+  if (!sends_snapshot_to(node)) return;
+  progress_of(node)->snapshot_elapsed = 0;
+}
+
+void Core::compact(LogIndex through) {
+  RAFT_CHECK(through <= applied_, describe() + " compacts through " +
+                                      std::to_string(through.value) + ", applied through " +
+                                      std::to_string(applied_.value));
+  log_.compact(through);
+}
+
+// All that is committed is in the leader's log too.
+void Core::acknowledge_to_leader(LogIndex index) {
+  if (!leader_ || role_ != Role::kFollower) return;
+  Message reply = message_to(leader_, MessageType::kAppendReply);
+  reply.index = index;
+  send_after_sync(std::move(reply));
+}
+
+bool Core::wants_snapshot(LogIndex index) {
+  if (index > commit_ || mutated(Mutation::kOldSnapshotInstalled)) return true;
+  marks_.hit(Mark::kSnapshotOlder);
+  acknowledge_to_leader(commit_);
+  return false;
+}
+
+bool Core::install(LogIndex index, Term term) {
+  if (role_ == Role::kLeader || !wants_snapshot(index)) return false;
+  RAFT_CHECK(handed_for_apply_ == applied_, describe() + " is still applying");
+  RAFT_CHECK(term <= term_,
+             describe() + " installs a snapshot of term " + std::to_string(term.value));
+  if (log_.matches(index, term)) {
+    marks_.hit(Mark::kSnapshotKeptLog);
+  } else {
+    marks_.hit(Mark::kSnapshotResetLog);
+    log_.reset(index, term);
+  }
+  commit_ = applied_ = handed_for_apply_ = index;
+  acknowledge_to_leader(index);
+  return true;
 }
 
 // --- Reads -------------------------------------------------------------------------------------
@@ -691,6 +776,7 @@ Ready Core::ready() {
   ready.after_sync = std::exchange(after_sync_, {});
   ready.reads = std::exchange(granted_reads_, {});
   ready.aborted_reads = std::exchange(aborted_reads_, {});
+  ready.snapshots = std::exchange(wanted_snapshots_, {});
   if (commit_ > handed_for_apply_ && handed_for_apply_ == applied_) {
     ready.committed = log_.slice(applied_ + 1, commit_, config_.apply_bytes_max,
                                  std::numeric_limits<size_t>::max());

@@ -10,6 +10,13 @@
 // window of unanswered appends, reads confirmed by a round of heartbeats. It does not forward
 // anything from follower to leader.
 //
+// The front of the log may be gone (compact). A member that needs an entry from there is first
+// probed at the log's very beginning; when it refuses that, the host is asked for a snapshot
+// (Ready::snapshots), and nothing else is appended there until the member acknowledges an index
+// from which the log goes on, or nothing was heard of the snapshot for snapshot_ticks: then it is
+// probed again. How a snapshot travels is the host's affair; the receiver's host tells its core
+// by install().
+//
 // Threads: none of its own; one caller at a time. Errors: a broken promise ends the process
 // (check.h). Sources: Ongaro, "Consensus: Bridging Theory and Practice" (2014); etcd-io/raft.
 #pragma once
@@ -46,6 +53,7 @@ struct Config {
   size_t appends_in_flight_max = 64;        // unanswered, per member
   size_t uncommitted_bytes_max = 64 << 20;  // beyond it proposals are refused
   size_t apply_bytes_max = 4 << 20;  // handed out for applying at once; one entry may exceed it
+  int snapshot_ticks = 300;          // without news of a snapshot its receiver is probed again
 
   uint64_t seed = 1;  // of the election time-outs; must differ between members
   bool pre_vote = true;
@@ -56,9 +64,12 @@ struct Config {
 // What was read from disk when the process started.
 struct Restored {
   HardState hard_state;
-  LogIndex before_first;  // the entry that a snapshot ends with; (0, 0) without one
+  LogIndex before_first;  // the entry before the first of `entries`; (0, 0): none is missing
   Term before_first_term;
   std::vector<Entry> entries;
+  // What the state machine begins with holds: a snapshot's last entry, from before_first to the
+  // last of `entries`.
+  LogIndex applied;
 };
 
 // A read may be served from the state in which every entry up to `index` is applied.
@@ -95,9 +106,14 @@ struct Ready {
   // Reads that will never be granted: this node ceased to lead.
   std::vector<ReadId> aborted_reads;
 
+  // Members that need a snapshot, of what is applied here now or of an earlier state from which
+  // the log here goes on. Each is named once; the sending is to rest when sends_snapshot_to() is no
+  // longer true, and has come to its end when lags() is not.
+  std::vector<NodeId> snapshots;
+
   bool empty() const {
     return !hard_state && entries.empty() && messages.empty() && after_sync.empty() &&
-           committed.empty() && reads.empty() && aborted_reads.empty();
+           committed.empty() && reads.empty() && aborted_reads.empty() && snapshots.empty();
   }
 };
 
@@ -122,6 +138,23 @@ class Core {
   // All entries up to `applied`, which were handed out, are applied.
   void advance(LogIndex applied);
 
+  // The host keeps a durable snapshot of what is applied: entries up to `through` may go.
+  void compact(LogIndex through);
+  // Whether a snapshot that ends with `index` would bring anything new. If not, its sender, the
+  // leader, is told what is here already.
+  bool wants_snapshot(LogIndex index);
+  // The host has a durable snapshot that ends with entry (index, term), of committed entries alone.
+  // True: the log goes on after it, applied is `index`, and the host's state machine must be
+  // replaced before the next ready(); the leader is told when the Ready after this is durable.
+  // False: it is not newer than what is committed here, or this node leads: nothing has changed.
+  bool install(LogIndex index, Term term);
+  // Whether a leader's host is to go on sending a snapshot there.
+  bool sends_snapshot_to(NodeId node) const;
+  // Whether that member is not known to follow the log of this node, which leads.
+  bool lags(NodeId node) const;
+  // The snapshot on its way there makes headway.
+  void snapshot_moves(NodeId node);
+
   NodeId id() const { return config_.id; }
   Role role() const { return role_; }
   Term term() const { return term_; }
@@ -143,6 +176,7 @@ class Core {
   bool mutated(Mutation mutation) const { return config_.mutations.has(mutation); }
   bool is_voter(NodeId id) const;
   Progress* progress_of(NodeId id);
+  const Progress* progress_of(NodeId id) const { return const_cast<Core*>(this)->progress_of(id); }
   std::string describe() const;
   Message message_to(NodeId to, MessageType type) const;
   void send(Message message) { messages_.push_back(std::move(message)); }
@@ -181,6 +215,9 @@ class Core {
   void replicate();
   void replicate_to(Progress& progress);
   void send_append(Progress& progress, bool with_entries);
+  void tick_snapshot(Progress& progress);
+  void begin_snapshot(Progress& progress);
+  void acknowledge_to_leader(LogIndex index);
   bool committed_in_own_term() const;
   void start_read_round();
   void confirm_reads();
@@ -221,6 +258,7 @@ class Core {
   std::vector<Message> after_sync_;
   std::vector<ReadGrant> granted_reads_;
   std::vector<ReadId> aborted_reads_;
+  std::vector<NodeId> wanted_snapshots_;
 };
 
 }  // namespace assay::raft

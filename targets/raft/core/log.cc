@@ -53,6 +53,23 @@ void Log::truncate(LogIndex from) {
   written_ = std::min(written_, last_index());
 }
 
+void Log::compact(LogIndex through) {
+  if (through <= before_first_) return;
+  RAFT_CHECK(through <= written_, "compacted through index " + std::to_string(through.value) +
+                                      ", written through " + std::to_string(written_.value));
+  const Term term = term_at(through);
+  entries_.erase(entries_.begin(),
+                 entries_.begin() + static_cast<ptrdiff_t>(through - before_first_));
+  before_first_ = through;
+  before_first_term_ = term;
+}
+
+void Log::reset(LogIndex index, Term term) {
+  entries_.clear();
+  before_first_ = written_ = index;
+  before_first_term_ = term;
+}
+
 std::vector<Entry> Log::slice(LogIndex from, LogIndex through, size_t bytes_max,
                               size_t entries_max) const {
   RAFT_CHECK(holds(from) && holds(through) && from <= through, place(from, Term{}));

@@ -15,6 +15,7 @@ class Log {
   // without a gap, with terms that never decrease; they count as handed out.
   Log(LogIndex before_first, Term before_first_term, std::vector<Entry> entries);
 
+  LogIndex before_first() const { return before_first_; }
   LogIndex first_index() const { return before_first_ + 1; }
   LogIndex last_index() const { return before_first_ + entries_.size(); }
   Term last_term() const { return term_at(last_index()); }
@@ -29,6 +30,10 @@ class Log {
   void append(Entry entry);
   // Removes the entries from `from` on.
   void truncate(LogIndex from);
+  // Removes the entries up to `through`, which were handed out for writing.
+  void compact(LogIndex through);
+  // Removes all entries: the log goes on after (index, term), which a snapshot ends with.
+  void reset(LogIndex index, Term term);
 
   // Entries in [from, through], stopping before one that would exceed either limit; at least one.
   std::vector<Entry> slice(LogIndex from, LogIndex through, size_t bytes_max,

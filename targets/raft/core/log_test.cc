@@ -54,6 +54,41 @@ TEST(Log, AnEntryReplacedBeforeItWasHandedOutIsNeverHandedOut) {
   EXPECT_EQ(unwritten[1].bytes(), "c");
 }
 
+TEST(Log, KeepsWhatComesAfterACompaction) {
+  Log log(LogIndex{}, Term{}, log_of({1, 1, 2, 3}));
+  log.append(entry(5, 3, "new"));
+  log.compact(LogIndex{3});
+  log.compact(LogIndex{2});  // behind it: nothing
+  EXPECT_EQ(log.first_index(), LogIndex{4});
+  EXPECT_EQ(log.last_index(), LogIndex{5});
+  EXPECT_EQ(log.term_at(LogIndex{3}), Term{2});
+  EXPECT_EQ(log.at(LogIndex{4}).term, Term{3});
+  EXPECT_EQ(log.slice(LogIndex{4}, LogIndex{5}, 100, 100).size(), 2u);
+  EXPECT_EQ(log.take_unwritten().size(), 1u);
+  EXPECT_EQ(log.last_with_term_at_most(LogIndex{5}, Term{1}), LogIndex{3}) << "no further back";
+  log.compact(LogIndex{5});
+  EXPECT_EQ(log.last_term(), Term{3});
+  log.append(entry(6, 3, "next"));
+  EXPECT_EQ(log.last_index(), LogIndex{6});
+}
+
+TEST(Log, GoesOnBehindASnapshotAfterAReset) {
+  Log log(LogIndex{}, Term{}, log_of({1, 1, 2}));
+  log.append(entry(4, 2, "unwritten"));
+  log.reset(LogIndex{10}, Term{4});
+  EXPECT_FALSE(log.has_unwritten());
+  EXPECT_EQ(log.last_index(), LogIndex{10});
+  EXPECT_TRUE(log.matches(LogIndex{10}, Term{4}));
+  log.append(entry(11, 4, "next"));
+  EXPECT_EQ(log.take_unwritten().size(), 1u);
+}
+
+TEST(LogDeathTest, IsNotCompactedBeforeItIsHandedOut) {
+  Log log(LogIndex{}, Term{}, log_of({1}));
+  log.append(entry(2, 1, "unwritten"));
+  EXPECT_DEATH(log.compact(LogIndex{2}), "compacted through index 2, written through 1");
+}
+
 TEST(LogDeathTest, RefusesGapsAndDecreasingTerms) {
   Log log(LogIndex{}, Term{}, log_of({2}));
   EXPECT_DEATH(log.append(entry(3, 2, "a")), "index 3 term 2 after index 1 term 2");

@@ -38,6 +38,16 @@ std::string_view to_string(Mark mark) {
       return "proposal refused by the limit";
     case Mark::kCommitCounted:
       return "majority of an older term's entry not committed";
+    case Mark::kSnapshotWanted:
+      return "snapshot wanted by a member";
+    case Mark::kSnapshotTimedOut:
+      return "snapshot on its way timed out";
+    case Mark::kSnapshotOlder:
+      return "older snapshot ignored";
+    case Mark::kSnapshotKeptLog:
+      return "log kept behind an installed snapshot";
+    case Mark::kSnapshotResetLog:
+      return "log reset by an installed snapshot";
     case Mark::kCount:
       break;
   }

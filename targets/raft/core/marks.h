@@ -27,6 +27,11 @@ enum class Mark : uint8_t {
   kReadsAborted,            // reads dropped because leadership was lost
   kProposalRefused,         // too many bytes were uncommitted
   kCommitCounted,           // an older term's majority was not enough to commit
+  kSnapshotWanted,          // a member lacked what the log here no longer has
+  kSnapshotTimedOut,        // nothing was heard of a snapshot on its way; probed again
+  kSnapshotOlder,           // a snapshot that brought nothing new was ignored
+  kSnapshotKeptLog,         // a snapshot was installed, and the log behind it kept
+  kSnapshotResetLog,        // a snapshot was installed, and the log began anew
   kCount
 };
 

@@ -1,9 +1,11 @@
-// Mutations: planted bugs, for the tests alone. Each is one small change in a correct store, and
-// proves that the tests would find it. A server never sets one.
+// Mutations: planted bugs. Each is one small change in a correct store, and proves that the tests
+// would find it. A server sets one only where it is told to be wrong (replica.h, Canary).
 //
 // The numbers are the rows of the list of known Raft bugs from which they were taken: 1
 // ktoso/akka-raft#51, 5 NodeDB-Lab/nodedb#161, 13 logcabin/logcabin#44, 14 ktoso/akka-raft#32, 15
-// microsoft/CCF#5991, 39 the read without quorum of etcd 0.4 and Consul (Jepsen 2014).
+// microsoft/CCF#5991, 39 the read without quorum of etcd 0.4 and Consul (Jepsen 2014), 47
+// etcd-io/etcd#1763, 49 jgroups-extras/jgroups-raft#301, 51 RedisLabs/redisraft#43, 52
+// canonical/raft#184, 53 hashicorp/raft#229.
 #pragma once
 
 #include <cstdint>
@@ -23,12 +25,18 @@ enum class Mutation : uint32_t {
   kReadBeforeApply = 1u << 8,          // 42: a read does not wait for its index (replica)
   kDirectoryNotSynced = 1u << 9,       // 53: a new segment's name is not made durable (replica)
   kForwardAcceptedTwice = 1u << 10,    // 31: a repeated forward is appended again (replica)
+  kOldSnapshotInstalled = 1u << 11,    // 47: a snapshot is installed though more is committed here
+  kInstallMerges = 1u << 12,           // 49: an install adds to the old state (replica)
+  kLogDroppedTooFar = 1u << 13,        // 51: segments go of which the snapshot covers only a part
+  kPartSnapshotLoaded = 1u << 14,      // 52: a snapshot has its name before it is whole (replica)
+  kSnapshotNotSynced = 1u << 15,       // 53: neither a snapshot nor its name is synced (replica)
 };
 
 class Mutations {
  public:
   constexpr Mutations() = default;
   constexpr Mutations(Mutation one) : bits_(static_cast<uint32_t>(one)) {}  // NOLINT: implicit
+  constexpr void add(Mutation one) { bits_ |= static_cast<uint32_t>(one); }
   constexpr bool has(Mutation one) const { return (bits_ & static_cast<uint32_t>(one)) != 0; }
   constexpr bool none() const { return bits_ == 0; }
 

@@ -12,6 +12,7 @@ struct Progress {
   enum class State : uint8_t {
     kProbe,      // where the logs part is not known: one append at a time
     kReplicate,  // appends are sent ahead of their answers, up to a window
+    kSnapshot,   // it lacks entries that are gone here: the host sends a snapshot, nothing else
   };
 
   NodeId id;
@@ -24,11 +25,13 @@ struct Progress {
   Round round;              // latest heartbeat round answered
   LogIndex commit_told;     // highest commit index that it was sent
   LogIndex match_at_heartbeat;
+  int snapshot_elapsed = 0;        // ticks since the snapshot on its way was last heard of
   std::deque<LogIndex> in_flight;  // last entry of each unanswered append, ascending
 
-  void become_probe() {
+  // `first`: of the leader's log; what lies before it cannot be sent.
+  void become_probe(LogIndex first) {
     state = State::kProbe;
-    next = match + 1;
+    next = match + 1 < first ? first : match + 1;
     probe_sent = false;
     in_flight.clear();
   }
@@ -36,6 +39,12 @@ struct Progress {
     state = State::kReplicate;
     next = match + 1;
     probe_sent = false;
+  }
+  void become_snapshot() {
+    state = State::kSnapshot;
+    snapshot_elapsed = 0;
+    probe_sent = false;
+    in_flight.clear();
   }
   // The member has everything up to `index`. False when that was known.
   bool acknowledge(LogIndex index) {

@@ -39,7 +39,11 @@ class TestingCluster {
   struct Member {
     std::unique_ptr<Core> core;
     HardState disk_state;
+    LogIndex disk_base;  // the entry before the first of disk_log
+    Term disk_base_term;
     std::vector<Entry> disk_log;
+    std::vector<std::string> disk_snapshot;  // what was applied, at disk_base or later
+    std::vector<uint64_t> snapshots_wanted;  // by these members
     std::vector<Message> waiting_for_sync;
     std::vector<std::string> applied;
     std::map<uint64_t, uint64_t> granted_reads;  // id -> index
@@ -71,9 +75,13 @@ class TestingCluster {
     if (adjust_) adjust_(config);
     Member fresh;
     fresh.disk_state = member.disk_state;
+    fresh.disk_base = member.disk_base;
+    fresh.disk_base_term = member.disk_base_term;
     fresh.disk_log = member.disk_log;
-    fresh.core =
-        std::make_unique<Core>(config, Restored{member.disk_state, {}, {}, member.disk_log});
+    fresh.applied = fresh.disk_snapshot = member.disk_snapshot;
+    fresh.core = std::make_unique<Core>(
+        config, Restored{member.disk_state, member.disk_base, member.disk_base_term,
+                         member.disk_log, LogIndex{fresh.applied.size()}});
     member = std::move(fresh);
   }
 
@@ -89,7 +97,7 @@ class TestingCluster {
     for (Ready ready = member.core->ready(); !ready.empty(); ready = member.core->ready()) {
       if (ready.hard_state) member.disk_state = *ready.hard_state;
       if (!ready.entries.empty()) {
-        member.disk_log.resize(ready.entries[0].index.value - 1);
+        member.disk_log.resize(ready.entries[0].index - (member.disk_base + 1));
         member.disk_log.insert(member.disk_log.end(), ready.entries.begin(), ready.entries.end());
       }
       for (Message& message : ready.messages) wire_.push_back(std::move(message));
@@ -100,6 +108,7 @@ class TestingCluster {
       for (const ReadGrant& read : ready.reads)
         member.granted_reads[read.id.value] = read.index.value;
       for (ReadId read : ready.aborted_reads) member.aborted_reads.push_back(read.value);
+      for (NodeId node : ready.snapshots) member.snapshots_wanted.push_back(node.value);
       if (!member.disk_stalls) sync(id);
     }
   }
@@ -116,6 +125,43 @@ class TestingCluster {
         wire_.push_back(std::move(message));
       }
     }
+  }
+
+  // Keeps a snapshot of all that is applied, and of the log only what comes after `through`.
+  void compact(int id, uint64_t through) {
+    Member& member = members_[id];
+    member.disk_snapshot = member.applied;
+    const Log& log = member.core->log();
+    member.disk_base_term = log.term_at(LogIndex{through});
+    member.disk_log.erase(
+        member.disk_log.begin(),
+        member.disk_log.begin() + static_cast<ptrdiff_t>(LogIndex{through} - member.disk_base));
+    member.disk_base = LogIndex{through};
+    member.core->compact(LogIndex{through});
+  }
+  // What `from` has applied, taken out of it as a snapshot.
+  struct Snapshot {
+    std::vector<std::string> applied;
+    LogIndex index;
+    Term term;
+  };
+  Snapshot snapshot_of(int from) {
+    const Core& core = *members_[from].core;
+    return {members_[from].applied, core.applied(), core.log().term_at(core.applied())};
+  }
+  // False: ignored.
+  bool install(int to, const Snapshot& snapshot) {
+    Member& member = members_[to];
+    pump(to);
+    if (!member.core->install(snapshot.index, snapshot.term)) return false;
+    member.applied = member.disk_snapshot = snapshot.applied;
+    if (member.core->log().before_first() == snapshot.index) {
+      member.disk_base = snapshot.index;
+      member.disk_base_term = snapshot.term;
+      member.disk_log.clear();
+    }
+    pump(to);
+    return true;
   }
 
   void cut(int a, int b) { cuts_.push_back({a, b}); }

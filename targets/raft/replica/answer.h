@@ -24,6 +24,7 @@ enum class Reason : uint8_t {
   kOverloaded,     // too much is waiting
   kLeaderChanged,  // leadership moved while the request was on its way
   kTimeout,        // no end within request_timeout
+  kInstalled,      // a snapshot took the place of the entries among which the write may be
 };
 std::string_view to_string(Reason reason);
 

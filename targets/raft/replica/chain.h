@@ -19,6 +19,11 @@ class Chain {
   LogIndex index() const { return index_; }
   uint64_t value() const { return recent_.back(); }  // 0 before the first entry
 
+  // Goes on behind a snapshot; what came before is forgotten.
+  void begin_behind(LogIndex index, uint64_t value) {
+    index_ = index;
+    recent_.assign(1, value);
+  }
   void extend(const Entry& entry) {
     RAFT_CHECK(entry.index == index_ + 1,
                "the chain skips to " + std::to_string(entry.index.value));

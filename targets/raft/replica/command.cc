@@ -7,37 +7,42 @@ namespace assay::raft {
 namespace {
 
 constexpr uint8_t kFormat = 1;
+constexpr uint8_t kFormatWithTime = 2;
 
-std::optional<RequestName> read_name(kv::ByteReader& reader) {
+std::optional<Command> read_head(kv::ByteReader& reader) {
   const uint8_t format = reader.u8();
-  RequestName name;
-  name.node.value = reader.varint();
-  name.incarnation = reader.u64();
-  name.sequence = reader.varint();
-  if (!reader.ok() || format != kFormat) return std::nullopt;
-  return name;
+  Command command;
+  command.name.node.value = reader.varint();
+  command.name.incarnation = reader.u64();
+  command.name.sequence = reader.varint();
+  if (format == kFormatWithTime) command.wall_ms = reader.signed_varint();
+  const bool timed = command.wall_ms != 0;
+  if (!reader.ok() || format != (timed ? kFormatWithTime : kFormat)) return std::nullopt;
+  return command;
 }
 
 }  // namespace
 
-std::string encode_command(const RequestName& name, const kv::Request& request) {
+std::string encode_command(const RequestName& name, const kv::Request& request, int64_t wall_ms) {
   std::string out;
   kv::ByteWriter writer(out);
-  writer.u8(kFormat);
+  writer.u8(wall_ms != 0 ? kFormatWithTime : kFormat);
   writer.varint(name.node.value);
   writer.u64(name.incarnation);
   writer.varint(name.sequence);
+  if (wall_ms != 0) writer.signed_varint(wall_ms);
   kv::encode(request, out);
   return out;
 }
 
 std::optional<Command> decode_command(std::string_view bytes) {
   kv::ByteReader reader(bytes);
-  const auto name = read_name(reader);
-  if (!name) return std::nullopt;
+  auto command = read_head(reader);
+  if (!command) return std::nullopt;
   auto request = kv::decode(reader.rest());
   if (!request) return std::nullopt;
-  return Command{*name, std::move(*request)};
+  command->request = std::move(*request);
+  return command;
 }
 
 }  // namespace assay::raft

@@ -24,9 +24,11 @@ struct RequestName {
 struct Command {
   RequestName name;
   kv::Request request;
+  int64_t wall_ms = 0;  // when the node took it, by its clock; only where tokens are times
 };
 
-std::string encode_command(const RequestName& name, const kv::Request& request);
+std::string encode_command(const RequestName& name, const kv::Request& request,
+                           int64_t wall_ms = 0);
 std::optional<Command> decode_command(std::string_view bytes);
 
 }  // namespace assay::raft

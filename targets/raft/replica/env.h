@@ -24,7 +24,9 @@ struct DiskOp {
     kCreate,         // a new, empty file; it is an error if it exists
     kAppend,         // `bytes` at the end of `file`
     kSync,           // fdatasync(file): everything appended before is durable afterwards
-    kSyncDirectory,  // fsync of the directory: names created before are durable afterwards
+    kSyncDirectory,  // fsync of the directory: names made before are durable afterwards
+    kRename,         // `file` is called `bytes` from now on, in place of what had that name
+    kRemove,         // `file`, if it is there; it may be there again after a power loss
   };
   Kind kind;
   std::string file;

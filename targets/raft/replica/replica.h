@@ -13,6 +13,11 @@
 // the leader, each at most once. A pending write is answered "unknown" as soon as a new leader or
 // term is seen: its entry may or may not survive.
 //
+// Every snapshot_entries applied entries it takes a snapshot, in slices between other work, and
+// drops the front of the log that lies more than snapshot_keep_entries behind it. A member that
+// lacks what is gone is sent the leader's state of that moment, in chunks; once that is durable
+// there, it takes the place of the member's state, and what of the log leads up to it is dropped.
+//
 // Errors: open() returns them in words; later ones end the process (Env::fatal).
 #pragma once
 
@@ -32,6 +37,8 @@
 #include "targets/raft/replica/chain.h"
 #include "targets/raft/replica/env.h"
 #include "targets/raft/replica/forward_filter.h"
+#include "targets/raft/replica/snapshot_files.h"
+#include "targets/raft/replica/snapshot_stream.h"
 #include "targets/raft/replica/wal.h"
 #include "targets/raft/replica/wire.h"
 
@@ -49,6 +56,14 @@ struct Canary {
   // Leaves out: waiting for the disk. A record counts as durable while it is in the process's own
   // buffer, and is written and synced 100 ms later.
   bool wrong_acknowledge_from_process_buffer = false;
+  // Leaves out: writing term and vote to the disk. After a restart a node may vote again.
+  bool wrong_forget_term_and_vote = false;
+  // Leaves out: the confirmation of a read by a majority. The leader alone answers reads.
+  bool wrong_read_without_quorum = false;
+  // Leaves out: the start revision of a watch. It begins with the next change.
+  bool wrong_watch_from_now = false;
+  // Of the state machine (kv/service/service.h).
+  kv::ServicePolicy service;
 };
 
 enum class ReplicaMark : uint8_t {
@@ -66,6 +81,22 @@ enum class ReplicaMark : uint8_t {
   kReadWaitedForApply,  // granted before its index was applied
   kReadLost,            // refused because leader or term changed
   kMalformedMessage,
+  kSnapshotTaken,            // of the own state, written whole
+  kSnapshotOvertaken,        // one was written when a newer one was there
+  kSnapshotStreamed,         // a stream to another member began
+  kSnapshotResent,           // chunks were sent again
+  kSnapshotResumed,          // a stream of which nothing had been heard for long went on
+  kSnapshotBegunAnew,        // a stream that its receiver did not know any more
+  kSnapshotChunkRepeated,    // came twice
+  kSnapshotChunkAhead,       // came before one that precedes it
+  kSnapshotChunkOfNoStream,  // was not the first of a stream, nor of the one on its way
+  kSnapshotChunkBad,         // was no part of a snapshot
+  kSnapshotAbandoned,        // what came of a snapshot was dropped: it is not wanted any more
+  kSnapshotInstalled,
+  kSnapshotTooLate,     // was whole and durable, but more is committed here already
+  kWriteLostInInstall,  // a pending write was answered "unknown" because of an install
+  kSnapshotDamaged,     // a file did not check at the start; an older one and the log did
+  kLogBegunAnew,        // at the start: the log did not lead to the snapshot
   kCount
 };
 std::string_view to_string(ReplicaMark mark);
@@ -76,11 +107,21 @@ struct ReplicaOptions {
   // Random and new at every start: names this process's requests. Clients must not know it.
   uint64_t incarnation = 0;
   size_t segment_bytes = 16 << 20;
+  // Applied entries from one snapshot to the next; 0: none is taken. A state of more than a
+  // mebibyte is not written again before as many bytes of entries were applied.
+  uint64_t snapshot_entries = 10'000;
+  // Of those in the snapshot, how many stay in the log, for members that lag a little.
+  uint64_t snapshot_keep_entries = 5'000;
+  StreamLimits stream;  // chunks are also the slices in which a snapshot is written
   std::chrono::nanoseconds request_timeout = std::chrono::seconds(5);
   size_t pending_requests_max = 100'000;
   Canary canary;
+  // This node's wall clock; needed only where tokens are times.
+  std::function<int64_t()> wall_ms;
   // After each applied entry, before its client is answered: for watches, and for tests.
   std::function<void(const Entry&, const kv::Service&)> on_applied;
+  // After an install: the state has jumped to that of entry `index`, without those between.
+  std::function<void(LogIndex index, const kv::Service&)> on_installed;
 };
 
 struct ReplicaStatus {
@@ -92,6 +133,7 @@ struct ReplicaStatus {
   LogIndex applied;
   LogIndex first_index;  // of the log
   LogIndex last_index;
+  LogIndex snapshot;   // the newest durable one's last entry; 0: none
   uint64_t chain = 0;  // over all entries up to `applied`
   kv::Revision revision;
   kv::Revision compacted;
@@ -120,7 +162,8 @@ class Replica {
   void pump();
 
   ReplicaStatus status() const;
-  // The chain hash at a recent index (the last 8,192 applied); nothing for others.
+  // The chain hash at a recent index (the last 8,192 applied, and none from before a snapshot that
+  // this process began with or installed); nothing for others.
   std::optional<uint64_t> chain_at(LogIndex index) const { return chain_.at(index); }
 
   const kv::Service& service() const { return service_; }
@@ -150,12 +193,18 @@ class Replica {
     std::chrono::nanoseconds deadline{0};
     std::optional<LogIndex> index;  // granted
   };
+  // A snapshot of the own state on its way to the disk.
+  struct Taking {
+    SnapshotWriter writer;
+    SnapshotFile file;
+    size_t bytes = 0;
+  };
   struct WaitsForSync {
     Wal::Position position;
     Message message;
   };
 
-  Replica(ReplicaOptions options, Env& env, WalRecovery recovery);
+  Replica(ReplicaOptions options, Env& env, WalRecovery recovery, SnapshotRecovery snapshot);
 
   bool mutated(Mutation mutation) const { return options_.raft.mutations.has(mutation); }
   std::chrono::nanoseconds deadline() { return env_.clock().now() + options_.request_timeout; }
@@ -168,9 +217,12 @@ class Replica {
   void on_forward_refused(const ForwardRefused& refused);
   void on_forward_read(const ForwardRead& read);
   void on_forward_read_reply(const ForwardReadReply& reply);
+  void on_snapshot_chunk(SnapshotChunk chunk);
+  void on_snapshot_ack(const SnapshotAck& ack);
   void on_durable();
 
   // Output.
+  void drain();
   void handle(Ready ready);
   void send(const Message& message);
   void release_synced();
@@ -193,6 +245,23 @@ class Replica {
   void serve_granted();
   void expire_reads();
 
+  // Snapshots.
+  SnapshotHead state_head() const;
+  void take_snapshot_when_due();
+  void write_on();
+  void on_snapshot_written();
+  void adopt(const LogPosition& snapshot, size_t bytes);
+  void keep_or_drop(const LogPosition& snapshot, size_t bytes);
+  LogIndex dispensable() const;
+  void begin_or_resume_stream(NodeId to);
+  void begin_stream(NodeId to);
+  void end_streams();
+  void tick_streams();
+  void on_whole_snapshot(const SnapshotHead& head, kv::Store store, size_t bytes);
+  void install(const SnapshotHead& head, kv::Store store, size_t bytes);
+  std::vector<uint64_t> pending_writes() const;
+  kv::Store merged(const kv::Store& installed) const;
+
   // The canary that acknowledges before the commit.
   void prepare_early_results();
   void answer_early(LogIndex durable);
@@ -205,6 +274,15 @@ class Replica {
   Chain chain_;
   ForwardFilter forward_filter_;
   ReplicaMarks marks_;
+
+  LogPosition snapshot_;       // the newest durable one
+  size_t snapshot_bytes_ = 0;  // its size
+  size_t applied_bytes_ = 0;   // of the entries since
+  uint64_t snapshots_ = 0;     // begun by this process
+  std::unique_ptr<Taking> taking_;
+  std::map<NodeId, SnapshotSender> senders_;
+  uint64_t streams_ = 0;
+  SnapshotReceiver receiver_;
 
   uint64_t next_sequence_ = 1;
   std::map<uint64_t, PendingWrite> writes_;  // by sequence

@@ -4,6 +4,7 @@
 // of the clients' history. Tests only; a full simulator will grow from it.
 #pragma once
 
+#include <array>
 #include <deque>
 #include <functional>
 #include <memory>
@@ -27,6 +28,8 @@ struct SimCounts {
   uint64_t elections = 0;
   uint64_t failed_syncs = 0;
   uint64_t names_lost = 0;  // files whose name a power loss took
+  // Processes that ended before a step of the disk with a snapshot, by the step's kind.
+  std::array<uint64_t, 6> ended_in_snapshot{};
   uint64_t virtual_us = 0;
 
   void add(const SimCounts& other);
@@ -82,6 +85,7 @@ class SimCluster {
   void schedule_tick(int node);
   void send(int from, NodeId to, std::string bytes);
   void disk_works(int node, const DiskOp& op);
+  void maybe_end_in_snapshot(int node, const DiskOp& op);
   void maybe_hunt(int node);
   int leader() const;  // some node that leads, or -1
   std::vector<int> draw_nodes(size_t count);

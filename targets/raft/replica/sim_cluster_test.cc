@@ -26,6 +26,9 @@ void SimCounts::add(const SimCounts& other) {
   elections += other.elections;
   failed_syncs += other.failed_syncs;
   names_lost += other.names_lost;
+  for (size_t i = 0; i < ended_in_snapshot.size(); ++i) {
+    ended_in_snapshot[i] += other.ended_in_snapshot[i];
+  }
   virtual_us += other.virtual_us;
 }
 
@@ -60,6 +63,7 @@ class SimCluster::Host : public Env, public Net, public Clock {
   std::deque<std::function<void()>> while_paused;
   int64_t slow_until = 0;
   bool fail_next_sync = false;
+  int since_renamed = 9;  // steps of the disk since a snapshot got its name
   Term hunted;
 
  private:
@@ -197,9 +201,18 @@ void SimCluster::start(int node) {
   options.canary = options_.canary;
   options.incarnation = nodes_random_.next();
   options.segment_bytes = options_.segment_bytes;
+  options.snapshot_entries = options_.snapshot_entries;
+  options.snapshot_keep_entries = options_.snapshot_keep_entries;
+  options.stream = options_.stream;
+  options.raft.snapshot_ticks = options_.snapshot_ticks;
   options.request_timeout = std::chrono::microseconds(options_.request_timeout);
   options.on_applied = [this, node](const Entry& entry, const kv::Service& service) {
     oracle_.applied(node, entry, service);
+  };
+  options.on_installed = [this, node](LogIndex index, const kv::Service& service) {
+    tell("node " + std::to_string(node + 1) + " installs a snapshot of entry " +
+         std::to_string(index.value));
+    oracle_.installed(node, index, service);
   };
   std::string error;
   host.replica_ = Replica::open(std::move(options), host, error);
@@ -208,7 +221,8 @@ void SimCluster::start(int node) {
   }
   const Core& core = host.replica_->core();
   tell("node " + std::to_string(node + 1) + " starts: term " + std::to_string(core.term().value) +
-       ", last index " + std::to_string(core.log().last_index().value));
+       ", snapshot " + std::to_string(host.replica_->status().snapshot.value) + ", last index " +
+       std::to_string(core.log().last_index().value));
   oracle_.restarted(node, *host.replica_);
   schedule_tick(node);
 }
@@ -225,9 +239,7 @@ void SimCluster::kill(int node, bool power) {
   host.while_paused.clear();
   host.paused = false;
   if (power) {
-    const size_t files = host.disk_.files().size();
-    host.disk_.lose_power(disks_);
-    counts_.names_lost += files - host.disk_.files().size();
+    counts_.names_lost += host.disk_.lose_power(disks_);
   } else {
     host.disk_.lose_process();
   }
@@ -257,8 +269,24 @@ void SimCluster::send(int from, NodeId to_id, std::string bytes) {
   }
 }
 
+void SimCluster::maybe_end_in_snapshot(int node, const DiskOp& op) {
+  Host& host = *hosts_[node];
+  // The sync of the directory, and the log's first steps behind it, belong to it too.
+  const bool behind = ++host.since_renamed <= 3;
+  if (op.kind == DiskOp::Kind::kRename) host.since_renamed = 0;
+  if (!storm_ || !(behind || op.file.starts_with("snap-"))) return;
+  if (!faults_.chance(options_.snapshot_crash_per_mille)) return;
+  const bool power = faults_.chance(500);
+  at(0, [this, node, power, kind = op.kind, process = host.process] {
+    if (!hosts_[node]->replica_ || hosts_[node]->process != process) return;
+    ++counts_.ended_in_snapshot[static_cast<size_t>(kind)];
+    kill(node, power);
+  });
+}
+
 void SimCluster::disk_works(int node, const DiskOp& op) {
   Host& host = *hosts_[node];
+  maybe_end_in_snapshot(node, op);
   const bool sync = op.kind == DiskOp::Kind::kSync || op.kind == DiskOp::Kind::kSyncDirectory;
   int64_t delay = disks_.between(1, 20);
   if (sync) delay = disks_.between(options_.sync_min, options_.sync_max);
@@ -462,12 +490,17 @@ SimOp SimCluster::draw_operation(int client) {
   const auto key = clients_random_.below(static_cast<uint64_t>(options_.keys));
   op.key = "k" + std::to_string(key);
   const bool reader = client >= options_.clients - options_.readers;
-  const uint64_t kind = reader ? clients_random_.between(58, 99) : clients_random_.below(100);
+  const uint64_t kind = reader ? clients_random_.between(58, 97) : clients_random_.below(100);
   op.kind = kind < 30   ? SimOp::Kind::kPut
             : kind < 50 ? SimOp::Kind::kGuardedPut
             : kind < 58 ? SimOp::Kind::kDelete
             : kind < 92 ? SimOp::Kind::kGet
-                        : SimOp::Kind::kGetAll;
+            : kind < 98 ? SimOp::Kind::kGetAll
+                        : SimOp::Kind::kCompact;
+  if (op.kind == SimOp::Kind::kCompact) {
+    const auto back = static_cast<int64_t>(clients_random_.below(10));
+    op.expected = {std::max<int64_t>(1, oracle_.floor().value - back)};
+  }
   if (op.kind == SimOp::Kind::kPut || op.kind == SimOp::Kind::kGuardedPut) {
     op.value = std::to_string(client) + "." + std::to_string(++state.values) + ".";
     op.value.append(clients_random_.below(options_.value_bytes_max), 'x');
@@ -526,9 +559,7 @@ void SimCluster::run() {
   heal(all);
   demand_progress(all);
   demand_agreement();
-  for (const auto& host : hosts_) {
-    if (host->replica_) oracle_.check_history(host->replica_->service());
-  }
+  oracle_.check_history(oracle_.model());
 }
 
 // The nodes named run, hear each other and nobody else; the network stays slow, but loses nothing.
@@ -583,6 +614,19 @@ void SimCluster::demand_progress(const std::vector<int>& nodes) {
   run_until(now_ + options_.client_timeout + 20'000);
 }
 
+namespace {
+
+// Every bit of a member's state.
+std::string whole_state(const Replica& replica) {
+  SnapshotWriter writer({{replica.status().applied, {}}, replica.status().chain},
+                        replica.service().store());
+  std::string bytes;
+  while (!writer.done()) bytes += writer.next(1 << 20);
+  return bytes;
+}
+
+}  // namespace
+
 void SimCluster::demand_agreement() {
   const auto agree = [this] {
     const ReplicaStatus first = hosts_[0]->replica_->status();
@@ -597,6 +641,15 @@ void SimCluster::demand_agreement() {
   };
   run_until(now_ + 20 * options_.election_ticks_max * options_.tick, agree);
   if (!agree()) throw Violation("members do not converge after the heal");
+  for (const auto& host : hosts_) {
+    if (whole_state(*host->replica_) != whole_state(*hosts_[0]->replica_)) {
+      throw Violation("members that agree have different histories of their keys");
+    }
+  }
+  const auto& live = hosts_[0]->replica_->service();
+  if (live.state_hash() != oracle_.model().state_hash()) {
+    throw Violation("the members' state is not that of the entries applied");
+  }
 }
 
 SimOutcome simulate(const SimOptions& options) {

@@ -21,7 +21,8 @@ class SimDisk : public Disk {
   struct File {
     std::string bytes;
     size_t synced = 0;          // of the bytes, counted from the front
-    bool name_durable = false;  // the directory was synced since the file was made
+    bool name_durable = false;  // the directory was synced since the file got this name
+    std::string former_name;    // durable, if not empty: what it is called if this one is lost
   };
 
   // Called when operations wait and none is being done: the owner then calls do_next() when it
@@ -47,7 +48,10 @@ class SimDisk : public Disk {
     return "";
   }
   std::string remove(const std::string& name) override {
-    files_.erase(name);
+    const auto file = files_.find(name);
+    if (file == files_.end()) return name + ": no such file";
+    if (file->second.name_durable) removed_.insert_or_assign(name, file->second);
+    files_.erase(file);
     return "";
   }
   std::string sync(const std::string& name) override {
@@ -56,7 +60,11 @@ class SimDisk : public Disk {
     return "";
   }
   std::string sync_directory() override {
-    for (auto& [name, file] : files_) file.name_durable = true;
+    for (auto& [name, file] : files_) {
+      file.name_durable = true;
+      file.former_name.clear();
+    }
+    removed_.clear();
     return "";
   }
   void submit(std::vector<DiskOp> ops, std::function<void(const std::string&)> done) override {
@@ -96,18 +104,26 @@ class SimDisk : public Disk {
   void lose_process() { queue_.clear(); }
 
   // Each file keeps a drawn part of its unsynced bytes: mostly a prefix; sometimes all of the
-  // length, with sectors of it zero. Files whose names are not durable are gone.
-  void lose_power(SimRandom& random) {
+  // length, with sectors of it zero. Files whose names are not durable are gone; of renamings and
+  // removals that are not durable half are undone, whatever was synced of the files. Says how many
+  // names were lost.
+  size_t lose_power(SimRandom& random) {
     lose_process();
-    for (auto it = files_.begin(); it != files_.end();) {
-      File& file = it->second;
-      if (!file.name_durable) {
-        it = files_.erase(it);
-        continue;
-      }
+    size_t lost = 0;
+    std::map<std::string, File> left;
+    for (auto& [name, file] : files_) {
+      const std::string kept = name_after_loss(name, file, random);
+      if (kept != name) ++lost;
+      if (kept.empty()) continue;
       lose_unsynced(file, random);
-      ++it;
+      left.insert_or_assign(kept, std::move(file));
     }
+    for (auto& [name, file] : removed_) {
+      if (random.chance(500)) left.emplace(name, std::move(file));
+    }
+    files_ = std::move(left);
+    sync_directory();
+    return lost;
   }
   static void lose_unsynced(File& file, SimRandom& random) {
     const size_t unsynced = file.bytes.size() - file.synced;
@@ -144,7 +160,27 @@ class SimDisk : public Disk {
       case DiskOp::Kind::kSyncDirectory:
         sync_directory();
         break;
+      case DiskOp::Kind::kRename:
+        rename(op.file, op.bytes);
+        break;
+      case DiskOp::Kind::kRemove:
+        remove(op.file);
+        break;
     }
+  }
+  void rename(const std::string& from, const std::string& to) {
+    File file = std::move(files_.at(from));
+    files_.erase(from);
+    if (file.name_durable) file.former_name = from;
+    file.name_durable = false;
+    if (files_.contains(to)) remove(to);
+    files_[to] = std::move(file);
+  }
+  // Empty: none. A name that was given by renaming may be there as well as not.
+  static std::string name_after_loss(const std::string& name, const File& file, SimRandom& random) {
+    if (file.name_durable) return name;
+    if (!file.former_name.empty()) return random.chance(500) ? name : file.former_name;
+    return "";
   }
   static void lose_sectors(File& file, SimRandom& random) {
     constexpr size_t kSector = 512;
@@ -156,6 +192,7 @@ class SimDisk : public Disk {
   }
 
   std::map<std::string, File> files_;
+  std::map<std::string, File> removed_;  // since the directory was last synced
   std::deque<Batch> queue_;
   std::function<void(const DiskOp&)> scheduler_;
 };

@@ -52,6 +52,10 @@ struct SimOptions {
   size_t apply_bytes_max = 1 << 20;
   size_t uncommitted_bytes_max = 1 << 20;
   size_t segment_bytes = 4096;
+  uint64_t snapshot_entries = 0;  // 0: no snapshots
+  uint64_t snapshot_keep_entries = 0;
+  StreamLimits stream;
+  int snapshot_ticks = 100;
   int64_t request_timeout = 2'000'000;
   int64_t pump_delay_max = 200;
 
@@ -77,10 +81,13 @@ struct SimOptions {
 
   uint64_t hunt_per_mille = 0;  // new leaders that are struck soon after their election
   int64_t hunt_delay_max = 60'000;
-  bool heal_majority_first = false;  // progress must come while the others are still broken
+  uint64_t snapshot_crash_per_mille = 0;  // steps of the disk with a snapshot before which it ends
+  bool heal_majority_first = false;       // progress must come while the others are still broken
 
   // All options of a run; the mutations and canaries are none.
   static SimOptions draw(uint64_t seed);
+  // Of a run in which members lag behind what the others keep, and snapshots have a hard time.
+  static SimOptions draw_lagging(uint64_t seed);
   std::string describe() const;
 };
 

@@ -64,6 +64,32 @@ void lose_power_often(SimRandom& random, SimOptions& options) {
   options.down_max = random.between(20, 200) * 1000;
 }
 
+// Nodes are cut off until the others have dropped what they lack, and processes end in the middle
+// of writing and of installing snapshots.
+void lag(SimRandom& random, SimOptions& options) {
+  options.clients = static_cast<int>(random.between(3, 6));
+  options.readers = 1;
+  options.think_max = random.between(1, 4) * 1000;
+  options.faults = {SimFault::kCutOne,  SimFault::kCutOne,   SimFault::kHeal,
+                    SimFault::kKillOne, SimFault::kPowerOne, SimFault::kPowerAll};
+  if (random.chance(500)) options.faults.push_back(SimFault::kCutLeader);
+  if (random.chance(300)) options.faults.push_back(SimFault::kSlowDisk);
+  options.fault_gap_max = random.between(100, 400) * 1000;
+  options.snapshot_crash_per_mille = random.chance(700) ? random.below(60) : 0;
+}
+
+// Thresholds so small that a run is full of snapshots.
+void draw_snapshots(SimRandom& random, SimOptions& options) {
+  if (random.chance(250)) return;
+  options.snapshot_entries = static_cast<uint64_t>(random.between(5, 50));
+  options.snapshot_keep_entries = random.chance(400) ? 0 : random.below(20);
+  options.stream.chunk_bytes = static_cast<size_t>(random.between(100, 3000));
+  options.stream.window = static_cast<size_t>(random.between(1, 4));
+  options.stream.resend_ticks = static_cast<int>(random.between(4, 20));
+  options.snapshot_ticks = static_cast<int>(random.between(40, 150));
+  if (random.chance(300)) options.snapshot_crash_per_mille = random.below(30);
+}
+
 }  // namespace
 
 std::string_view to_string(SimFault fault) {
@@ -144,7 +170,8 @@ SimOptions SimOptions::draw(uint64_t seed) {
   options.heal_majority_first = random.chance(300);
   options.pre_vote = !random.chance(150);
   options.check_quorum = !random.chance(150);
-  switch (random.below(10)) {
+  const uint64_t kind = random.below(10);
+  switch (kind) {
     case 0:
     case 1:
       hunt(random, options);
@@ -158,6 +185,26 @@ SimOptions SimOptions::draw(uint64_t seed) {
     default:
       break;
   }
+  draw_snapshots(random, options);
+  if (kind == 4 || kind == 5) lag(random, options);
+  return options;
+}
+
+SimOptions SimOptions::draw_lagging(uint64_t seed) {
+  SimOptions options = draw(seed);
+  SimRandom random(seed, "lagging");
+  while (options.snapshot_entries == 0) draw_snapshots(random, options);
+  lag(random, options);
+  options.hunt_per_mille = random.chance(300) ? 500 : 0;
+  options.snapshot_entries = static_cast<uint64_t>(random.between(5, 15));
+  options.snapshot_keep_entries = random.below(12);
+  options.snapshot_ticks = static_cast<int>(random.between(10, 60));
+  options.stream.chunk_bytes = static_cast<size_t>(random.between(100, 800));
+  options.snapshot_crash_per_mille = random.below(80);
+  options.faults.push_back(SimFault::kPauseOne);
+  options.faults.push_back(SimFault::kCutBridge);
+  options.faults.push_back(SimFault::kKillLeader);
+  if (random.chance(400)) options.sync_max = random.between(5, 30) * 1000;
   return options;
 }
 
@@ -165,12 +212,15 @@ std::string SimOptions::describe() const {
   std::ostringstream out;
   out << "nodes " << nodes << ", clients " << clients << " (" << readers << " only read), keys "
       << keys << ", election " << election_ticks_min << "-" << election_ticks_max
-      << " ticks, heartbeat " << heartbeat_ticks << ", append " << append_entries_max << " entries "
-      << append_bytes_max << " bytes, window " << appends_in_flight_max << ", segment "
-      << segment_bytes << ", delay to " << delay_max << " us, slow " << slow_per_mille
-      << " per mille to " << slow_max << ", loss " << loss_per_mille << ", repeat "
-      << repeat_per_mille << ", sync to " << sync_max << ", think to " << think_max << ", hunt "
-      << hunt_per_mille << " within " << hunt_delay_max << ", faults:";
+      << " ticks, snapshot every " << snapshot_entries << " keep " << snapshot_keep_entries
+      << ", chunk " << stream.chunk_bytes << " x " << stream.window << ", crash "
+      << snapshot_crash_per_mille << ", heartbeat " << heartbeat_ticks << ", append "
+      << append_entries_max << " entries " << append_bytes_max << " bytes, window "
+      << appends_in_flight_max << ", segment " << segment_bytes << ", delay to " << delay_max
+      << " us, slow " << slow_per_mille << " per mille to " << slow_max << ", loss "
+      << loss_per_mille << ", repeat " << repeat_per_mille << ", sync to " << sync_max
+      << ", think to " << think_max << ", hunt " << hunt_per_mille << " within " << hunt_delay_max
+      << ", faults:";
   for (SimFault fault : faults) out << " [" << to_string(fault) << "]";
   return out.str();
 }

@@ -22,13 +22,13 @@ struct Violation : std::runtime_error {
 
 // One operation of a client. Values are unique in a run.
 struct SimOp {
-  enum class Kind : uint8_t { kPut, kGuardedPut, kDelete, kGet, kGetAll };
+  enum class Kind : uint8_t { kPut, kGuardedPut, kDelete, kGet, kGetAll, kCompact };
   Kind kind = Kind::kGet;
   int client = 0;
   int node = 0;
   std::string key;
   std::string value;      // of puts
-  kv::Revision expected;  // of a guarded put: the key's mod_revision
+  kv::Revision expected;  // of a guarded put: the key's mod_revision; of a compaction: where
   kv::Revision floor;     // the highest revision acknowledged to anyone before it began
 
   kv::Request request() const;
@@ -45,6 +45,10 @@ class SimOracle {
   // After each step of a node.
   void observe(int node, const Replica& replica);
   void applied(int node, const Entry& entry, const kv::Service& service);
+  // A snapshot took the place of a node's state.
+  void installed(int node, LogIndex index, const kv::Service& service);
+  // All that was ever applied, never compacted.
+  const kv::Service& model() const { return model_; }
 
   kv::Revision floor() const { return highest_acknowledged_; }
   void finished(const SimOp& op, const Answer& answer);
@@ -57,7 +61,8 @@ class SimOracle {
 
  private:
   struct NodeView {
-    std::vector<Term> terms;  // of the log
+    std::vector<Term> terms;  // of the log; before its first entry, of what is committed
+    LogIndex before_first;
     LogIndex commit;
     Term led;  // the last term that it was seen leading
   };
@@ -75,6 +80,12 @@ class SimOracle {
     uint64_t payload_hash;
     uint64_t state_hash;
   };
+  struct State {
+    bool known = false;
+    uint64_t chain = 0;
+    uint64_t state_hash = 0;
+    kv::Revision compacted;
+  };
   struct Finished {
     SimOp op;
     Answer answer;
@@ -84,6 +95,9 @@ class SimOracle {
   void observe_entry(int node, const Entry& entry, Term previous_term);
   void observe_leader(int node, const Core& core);
   void observe_commit(int node, const Core& core);
+  void observe_state(int node, const ReplicaStatus& status);
+  void note_front(int node, const Log& log);
+  void apply_to_model(const Entry& entry);
   void check_done(const Finished& finished, const kv::Service& service) const;
 
   std::vector<NodeView> nodes_;
@@ -91,6 +105,8 @@ class SimOracle {
   std::vector<std::vector<KnownEntry>> known_;  // by index
   std::vector<Committed> committed_;            // by index - 1
   std::vector<Applied> applied_;                // by index - 1
+  std::vector<State> states_;                   // by index
+  kv::Service model_;
   std::vector<Finished> finished_;
   kv::Revision highest_acknowledged_;
   uint64_t acknowledged_ = 0;

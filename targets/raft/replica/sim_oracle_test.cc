@@ -6,6 +6,7 @@
 #include <set>
 
 #include "targets/kv/service/hash.h"
+#include "targets/raft/replica/command.h"
 
 namespace assay::raft {
 namespace {
@@ -60,6 +61,8 @@ kv::Request SimOp::request() const {
     case Kind::kGetAll:
       get.key = get.range_end = std::string(1, '\0');
       return get;
+    case Kind::kCompact:
+      return kv::CompactionRequest{expected};
     case Kind::kGuardedPut:
       break;
   }
@@ -87,6 +90,8 @@ std::string SimOp::describe() const {
       return who + "get " + key;
     case Kind::kGetAll:
       return who + "get all";
+    case Kind::kCompact:
+      return who + "compact at " + number(expected.value);
   }
   return who;
 }
@@ -101,15 +106,44 @@ void SimOracle::observe(int node, const Replica& replica) {
   observe_log(node, core.log());
   observe_leader(node, core);
   observe_commit(node, core);
+  observe_state(node, replica.status());
+}
+
+// Whoever has applied the same entries, one by one or by a snapshot, has the same state.
+void SimOracle::observe_state(int node, const ReplicaStatus& status) {
+  const size_t at = status.applied.value;
+  if (states_.size() <= at) states_.resize(at + 1);
+  State& state = states_[at];
+  if (!state.known) state = {true, status.chain, status.state_hash, status.compacted};
+  if (state.chain != status.chain || state.state_hash != status.state_hash ||
+      state.compacted != status.compacted) {
+    violated(named(node) + " has another state or chain behind entry " +
+             number(status.applied.value));
+  }
+}
+
+// What a log no longer has was committed.
+void SimOracle::note_front(int node, const Log& log) {
+  NodeView& view = nodes_[node];
+  const size_t front = log.before_first().value;
+  if (log.before_first() == view.before_first) return;
+  view.before_first = log.before_first();
+  if (front > committed_.size()) violated(named(node) + " dropped entries that nobody committed");
+  if (view.terms.size() < front) view.terms.resize(front);
+  for (size_t i = 0; i < front; ++i) view.terms[i] = committed_[i].term;
+  if (front > 0 && view.terms[front - 1] != log.term_at(log.before_first())) {
+    violated(named(node) + " has a log behind another entry than the committed one");
+  }
 }
 
 // Log matching, by induction: an entry of an (index, term) is the same everywhere, and so is the
 // term of the entry before it. Only what changed since the last look is compared.
 void SimOracle::observe_log(int node, const Log& log) {
+  note_front(node, log);
   std::vector<Term>& terms = nodes_[node].terms;
   const size_t size = log.last_index().value;
   size_t same = std::min(size, terms.size());
-  while (same > 0 && terms[same - 1] != log.term_at(LogIndex{same})) --same;
+  while (same > log.before_first().value && terms[same - 1] != log.term_at(LogIndex{same})) --same;
   terms.resize(same);
   for (size_t i = same + 1; i <= size; ++i) {
     const Entry& entry = log.at(LogIndex{i});
@@ -165,7 +199,10 @@ void SimOracle::observe_commit(int node, const Core& core) {
 void SimOracle::applied(int node, const Entry& entry, const kv::Service& service) {
   const size_t at = entry.index.value - 1;
   const Applied now{entry.term, hash_of(entry), service.state_hash()};
-  if (at == applied_.size()) applied_.push_back(now);
+  if (at == applied_.size()) {
+    applied_.push_back(now);
+    apply_to_model(entry);
+  }
   const Applied& first = applied_.at(at);
   if (first.term != now.term || first.payload_hash != now.payload_hash) {
     violated("state-machine safety: " + named(node) + " applied another entry " +
@@ -176,7 +213,22 @@ void SimOracle::applied(int node, const Entry& entry, const kv::Service& service
   }
 }
 
+void SimOracle::apply_to_model(const Entry& entry) {
+  if (entry.kind != EntryKind::kCommand) return;
+  auto command = decode_command(entry.bytes());
+  if (!command || std::holds_alternative<kv::CompactionRequest>(command->request)) return;
+  model_.apply(std::move(command->request));
+}
+
+void SimOracle::installed(int node, LogIndex index, const kv::Service& service) {
+  if (index.value > applied_.size()) violated(named(node) + " installed what nobody applied");
+  if (applied_[index.value - 1].state_hash != service.state_hash()) {
+    violated(named(node) + " has another state after the snapshot of entry " + number(index.value));
+  }
+}
+
 void SimOracle::finished(const SimOp& op, const Answer& answer) {
+  if (op.kind == SimOp::Kind::kCompact) return;  // it may be behind another one
   finished_.push_back({op, answer});
   if (answer.fate != Fate::kDone) return;
   const auto* response = std::get_if<kv::Response>(&answer.result);

@@ -107,6 +107,23 @@ std::string hand_out(const RecordView& record, uint64_t salt, const RecordHandle
         entry.payload = std::make_shared<const std::string>(reader.rest());
       return handler.entry(std::move(entry));
     }
+    case RecordType::kMark: {
+      SnapshotMark mark;
+      mark.snapshot.index.value = reader.u64();
+      mark.snapshot.term.value = reader.u64();
+      mark.first_segment = reader.u64();
+      if (!reader.done()) return "a snapshot's mark of a wrong size";
+      if (handler.mark) handler.mark(mark);
+      return "";
+    }
+    case RecordType::kReset: {
+      LogPosition position;
+      position.index.value = reader.u64();
+      position.term.value = reader.u64();
+      if (!reader.done()) return "a reset record of a wrong size";
+      if (handler.reset) handler.reset(position);
+      return "";
+    }
     case RecordType::kHeader:
       return "a second header";
   }
@@ -160,6 +177,21 @@ void put_entry(std::string& out, const Entry& entry) {
     writer.u64(entry.index.value);
     writer.u8(static_cast<uint8_t>(entry.kind));
     writer.raw(entry.bytes());
+  });
+}
+
+void put_mark(std::string& out, const SnapshotMark& mark) {
+  put_record(out, RecordType::kMark, [&](ByteWriter& writer) {
+    writer.u64(mark.snapshot.index.value);
+    writer.u64(mark.snapshot.term.value);
+    writer.u64(mark.first_segment);
+  });
+}
+
+void put_reset(std::string& out, const LogPosition& position) {
+  put_record(out, RecordType::kReset, [&](ByteWriter& writer) {
+    writer.u64(position.index.value);
+    writer.u64(position.term.value);
   });
 }
 

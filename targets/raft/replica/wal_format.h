@@ -31,6 +31,8 @@ enum class RecordType : uint8_t {
   kBatch = 2,
   kState = 3,
   kEntry = 4,
+  kMark = 5,
+  kReset = 6,
 };
 
 struct SegmentName {
@@ -48,11 +50,27 @@ struct SegmentHeader {
   uint32_t crc_before = 0;  // of the last record of the previous segment
 };
 
+// The last entry that a snapshot holds.
+struct LogPosition {
+  LogIndex index;
+  Term term;
+  friend bool operator==(const LogPosition&, const LogPosition&) = default;
+};
+
+// A snapshot that ends there is durable; segments before first_segment may be gone.
+struct SnapshotMark {
+  LogPosition snapshot;
+  uint64_t first_segment = 1;
+};
+
 // Appends a record whose crc is still to be filled in.
 void put_header(std::string& out, const SegmentHeader& header);
 void put_batch_marker(std::string& out, uint64_t salt);
 void put_state(std::string& out, const HardState& state);
 void put_entry(std::string& out, const Entry& entry);
+void put_mark(std::string& out, const SnapshotMark& mark);
+// The log begins anew after this position: what was written before does not lead to it.
+void put_reset(std::string& out, const LogPosition& position);
 
 // Fills in the crcs of all records in `records`, after a record whose crc was `before`; returns
 // the last one's.
@@ -67,11 +85,14 @@ struct SegmentScan {
   bool batch_after_damage = false;  // the damaged record was durable once
 };
 
-// What is done with the records that check; strings say what is wrong with one, or nothing.
+// What is done with the records that check; strings say what is wrong with one, or nothing. Those
+// of a kind without a function are passed over.
 struct RecordHandler {
   std::function<std::string(const SegmentHeader&)> header;
   std::function<void(const HardState&)> state;
   std::function<std::string(Entry)> entry;
+  std::function<void(const SnapshotMark&)> mark;
+  std::function<void(const LogPosition&)> reset;
 };
 // Reads a segment's bytes, handing out its records in order. An error in words when a record that
 // checks has contents that make no sense.

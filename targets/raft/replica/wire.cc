@@ -13,6 +13,8 @@ constexpr uint8_t kForwardWriteTag = 16;
 constexpr uint8_t kForwardRefusedTag = 17;
 constexpr uint8_t kForwardReadTag = 18;
 constexpr uint8_t kForwardReadReplyTag = 19;
+constexpr uint8_t kSnapshotChunkTag = 20;
+constexpr uint8_t kSnapshotAckTag = 21;
 
 class Encoder {
  public:
@@ -64,6 +66,27 @@ class Encoder {
     writer_.varint(reply.id.value);
     writer_.u8(reply.refused ? 1 : 0);
     writer_.varint(reply.index.value);
+  }
+  void operator()(const SnapshotChunk& chunk) {
+    out_.reserve(chunk.bytes.size() + 64);
+    writer_.u8(kSnapshotChunkTag);
+    writer_.varint(chunk.from.value);
+    writer_.varint(chunk.term.value);
+    writer_.u64(chunk.incarnation);
+    writer_.varint(chunk.stream);
+    writer_.varint(chunk.last_index.value);
+    writer_.varint(chunk.last_term.value);
+    writer_.varint(chunk.offset);
+    writer_.u8(chunk.end ? 1 : 0);
+    writer_.string(chunk.bytes);
+  }
+  void operator()(const SnapshotAck& ack) {
+    writer_.u8(kSnapshotAckTag);
+    writer_.varint(ack.from.value);
+    writer_.u64(ack.incarnation);
+    writer_.varint(ack.stream);
+    writer_.u8(ack.unknown ? 1 : 0);
+    writer_.varint(ack.taken);
   }
 
  private:
@@ -140,6 +163,30 @@ std::optional<PeerMessage> decode(std::string_view bytes, NodeId to) {
       reply.refused = reader.upto(1) != 0;
       reply.index.value = reader.varint();
       message = reply;
+      break;
+    }
+    case kSnapshotChunkTag: {
+      SnapshotChunk chunk;
+      chunk.from.value = reader.varint();
+      chunk.term.value = reader.varint();
+      chunk.incarnation = reader.u64();
+      chunk.stream = reader.varint();
+      chunk.last_index.value = reader.varint();
+      chunk.last_term.value = reader.varint();
+      chunk.offset = reader.varint();
+      chunk.end = reader.upto(1) != 0;
+      chunk.bytes = std::string(reader.string());
+      message = std::move(chunk);
+      break;
+    }
+    case kSnapshotAckTag: {
+      SnapshotAck ack;
+      ack.from.value = reader.varint();
+      ack.incarnation = reader.u64();
+      ack.stream = reader.varint();
+      ack.unknown = reader.upto(1) != 0;
+      ack.taken = reader.varint();
+      message = ack;
       break;
     }
     default:

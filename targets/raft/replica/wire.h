@@ -1,5 +1,6 @@
-// What members send each other, and its bytes: the protocol's messages, and what followers forward
-// to the leader. Framing, checksums and versions of a connection are the host's.
+// What members send each other, and its bytes: the protocol's messages, what followers forward to
+// the leader, and the chunks of a snapshot. Framing, checksums and versions of a connection are the
+// host's.
 //
 // One message has one form; anything else is refused. Bytes come from a network: nothing in them
 // is believed before it is checked.
@@ -44,8 +45,30 @@ struct ForwardReadReply {
   LogIndex index;  // when not refused
 };
 
-using PeerMessage =
-    std::variant<Message, ForwardWrite, ForwardRefused, ForwardRead, ForwardReadReply>;
+// A piece of a snapshot that a leader sends (snapshot_stream.h).
+struct SnapshotChunk {
+  NodeId from;
+  Term term;                 // of the leader
+  uint64_t incarnation = 0;  // of the leader's process
+  uint64_t stream = 0;       // counts the leader's streams
+  LogIndex last_index;       // the last entry that the snapshot holds
+  Term last_term;
+  uint64_t offset = 0;
+  bool end = false;  // nothing follows
+  std::string bytes;
+};
+
+// All bytes before `taken` are on disk; or the stream is unknown here, and must begin anew.
+struct SnapshotAck {
+  NodeId from;
+  uint64_t incarnation = 0;  // as in the chunk
+  uint64_t stream = 0;
+  bool unknown = false;
+  uint64_t taken = 0;
+};
+
+using PeerMessage = std::variant<Message, ForwardWrite, ForwardRefused, ForwardRead,
+                                 ForwardReadReply, SnapshotChunk, SnapshotAck>;
 
 std::string encode(const PeerMessage& message);
 // A message of the protocol gets `to` from the caller, who knows who it is.

@@ -19,7 +19,7 @@ std::string draw_bytes(SimRandom& random) {
 }
 
 PeerMessage draw(SimRandom& random) {
-  switch (random.below(6)) {
+  switch (random.below(8)) {
     case 0:
       return ForwardWrite{Term{draw_number(random)}, draw_bytes(random)};
     case 1:
@@ -30,6 +30,19 @@ PeerMessage draw(SimRandom& random) {
       return ForwardReadReply{NodeId{draw_number(random)}, random.next(),
                               ReadId{draw_number(random)}, random.chance(500),
                               LogIndex{draw_number(random)}};
+    case 4:
+      return SnapshotChunk{NodeId{draw_number(random)},
+                           Term{draw_number(random)},
+                           random.next(),
+                           draw_number(random),
+                           LogIndex{draw_number(random)},
+                           Term{draw_number(random)},
+                           draw_number(random),
+                           random.chance(500),
+                           draw_bytes(random)};
+    case 5:
+      return SnapshotAck{NodeId{draw_number(random)}, random.next(), draw_number(random),
+                         random.chance(500), draw_number(random)};
     default:
       break;
   }
@@ -120,6 +133,10 @@ TEST(Commands, CarryTheNameOfWhoAsked) {
   EXPECT_EQ(command->name, name);
   EXPECT_EQ(std::get<kv::PutRequest>(command->request).value, "v");
   EXPECT_FALSE(decode_command(bytes + "x").has_value());
+  EXPECT_EQ(command->wall_ms, 0);
+  const auto timed = decode_command(encode_command(name, kv::PutRequest{"k", "v"}, -5));
+  ASSERT_TRUE(timed.has_value());
+  EXPECT_EQ(timed->wall_ms, -5);
   std::string other_format = bytes;
   other_format[0] = 2;
   EXPECT_FALSE(decode_command(other_format).has_value());

@@ -22,6 +22,7 @@ kv::Error error_of(Fate fate, Reason reason) {
     case Reason::kLeaderChanged:
       return kv::kLeaderChanged;
     case Reason::kTimeout:
+    case Reason::kInstalled:  // as etcd: the answer is not known here, and never will be
       return kv::kTimeout;
     case Reason::kNone:
       break;
@@ -29,11 +30,18 @@ kv::Error error_of(Fate fate, Reason reason) {
   RAFT_CHECK(false, "an answer that is " + std::string(to_string(fate)) + " without a reason");
 }
 
-Api::Api(const ServerOptions& options, Replica& replica, std::function<uint64_t()> disk_bytes)
+Api::Api(boost::asio::io_context& context, const ServerOptions& options, Replica& replica,
+         std::function<uint64_t()> disk_bytes)
     : options_(options),
       cluster_id_(options.cluster_id()),
       replica_(replica),
-      disk_bytes_(std::move(disk_bytes)) {}
+      disk_bytes_(std::move(disk_bytes)),
+      // Any member serves watches from what it has applied.
+      watches_(context,
+               {.store = [this]() -> const kv::Store& { return replica_.service().store(); },
+                .header = [this] { return header(); }},
+               {.progress_interval_ms = options.watch_progress_ms,
+                .canary = {.wrong_from_now = options.canary.wrong_watch_from_now}}) {}
 
 void Api::handle(const HttpRequest& request, Responder respond) {
   auto parsed = kv::parse_http(request);
@@ -41,6 +49,9 @@ void Api::handle(const HttpRequest& request, Responder respond) {
   auto& wanted = std::get<kv::FrontRequest>(parsed);
   if (auto* store = std::get_if<kv::Request>(&wanted)) {
     return serve(std::move(*store), std::move(respond));
+  }
+  if (auto* watch = std::get_if<kv::WatchRequest>(&wanted)) {
+    return watches_.open(std::move(*watch), std::move(respond));
   }
   respond(answer(wanted));
 }
@@ -83,7 +94,9 @@ kv::NodeStatus Api::node_status() const {
           .commit = status.commit.value,
           .applied = status.applied.value,
           .chain = status.chain,
-          .at = status.revision};
+          .at = status.revision,
+          .snapshot = status.snapshot.value,
+          .first = status.first_index.value};
 }
 
 std::vector<kv::Member> Api::members() const {

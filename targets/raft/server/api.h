@@ -5,6 +5,7 @@
 
 #include "targets/kv/http/http_front.h"
 #include "targets/kv/http/http_server.h"
+#include "targets/kv/http/watch_streams.h"
 #include "targets/raft/replica/replica.h"
 #include "targets/raft/server/options.h"
 
@@ -12,10 +13,14 @@ namespace assay::raft {
 
 class Api {
  public:
-  // The replica must outlive it and every call that it was given.
-  Api(const ServerOptions& options, Replica& replica, std::function<uint64_t()> disk_bytes);
+  // The replica must outlive it and every call that it was given; it must be destroyed before the
+  // io_context.
+  Api(boost::asio::io_context& context, const ServerOptions& options, Replica& replica,
+      std::function<uint64_t()> disk_bytes);
 
   void handle(const HttpRequest& request, Responder respond);
+  // The replica has applied something, or holds another state machine: whoever watches is told.
+  void store_changed() { watches_.notify(); }
 
   // What the observer samples.
   kv::NodeStatus node_status() const;
@@ -33,6 +38,7 @@ class Api {
   const uint64_t cluster_id_;
   Replica& replica_;
   const std::function<uint64_t()> disk_bytes_;
+  WatchStreams watches_;
 };
 
 // What a client is told about a request that the replica did not do, or does not know about.

@@ -9,6 +9,7 @@
 #include <cerrno>
 #include <condition_variable>
 #include <cstring>
+#include <map>
 #include <mutex>
 #include <thread>
 #include <utility>
@@ -79,6 +80,28 @@ struct FileDisk::Writer {
     wake.notify_one();
   }
 
+  // What is known of the files' sizes; from any thread.
+  void grow(const std::string& name, size_t by) {
+    const std::lock_guard lock(sizes_mutex);
+    sizes[name] += by;
+    bytes += by;
+  }
+  void forget(const std::string& name) {
+    const std::lock_guard lock(sizes_mutex);
+    const auto size = sizes.find(name);
+    if (size == sizes.end()) return;
+    bytes -= size->second;
+    sizes.erase(size);
+  }
+  void rename(const std::string& from, const std::string& to) {
+    forget(to);
+    const std::lock_guard lock(sizes_mutex);
+    if (auto size = sizes.extract(from)) {
+      size.key() = to;
+      sizes.insert(std::move(size));
+    }
+  }
+
   const std::string folder;
   const Post post;
   std::atomic<uint64_t> bytes{0};
@@ -114,7 +137,7 @@ struct FileDisk::Writer {
       case DiskOp::Kind::kAppend:
         if (std::string error = open(op.file, 0); !error.empty()) return error;
         if (!write_all(file.fd(), op.bytes)) return failed("write to", path_of(op.file));
-        bytes += op.bytes.size();
+        grow(op.file, op.bytes.size());
         return "";
       case DiskOp::Kind::kSync:
         if (std::string error = open(op.file, 0); !error.empty()) return error;
@@ -122,6 +145,21 @@ struct FileDisk::Writer {
       case DiskOp::Kind::kSyncDirectory:
         if (!directory.ok()) directory = File(folder, O_RDONLY | O_DIRECTORY);
         return directory.ok() && ::fsync(directory.fd()) == 0 ? "" : failed("sync", folder);
+      case DiskOp::Kind::kRename:
+        close(op.file);
+        close(op.bytes);
+        if (::rename(path_of(op.file).c_str(), path_of(op.bytes).c_str()) != 0) {
+          return failed("rename", path_of(op.file));
+        }
+        rename(op.file, op.bytes);
+        return "";
+      case DiskOp::Kind::kRemove:
+        close(op.file);
+        if (::unlink(path_of(op.file).c_str()) != 0 && errno != ENOENT) {
+          return failed("remove", path_of(op.file));
+        }
+        forget(op.file);
+        return "";
     }
     return "an operation that is not known";
   }
@@ -134,7 +172,16 @@ struct FileDisk::Writer {
     return file.ok() ? "" : failed("open", path_of(name));
   }
 
+  void close(const std::string& name) {
+    if (name != open_name) return;
+    file = File();
+    open_name.clear();
+  }
+
   std::string path_of(const std::string& name) const { return folder + '/' + name; }
+
+  std::mutex sizes_mutex;
+  std::map<std::string, uint64_t> sizes;  // guarded by sizes_mutex
 
   std::string open_name;
   File file;
@@ -186,7 +233,8 @@ std::string FileDisk::read(const std::string& file, std::string& bytes) {
     done += static_cast<size_t>(count);
   }
   bytes.resize(done);
-  writer_->bytes += done;
+  writer_->forget(file);
+  writer_->grow(file, done);
   return "";
 }
 
@@ -197,7 +245,9 @@ std::string FileDisk::truncate(const std::string& file, uint64_t size) {
 
 std::string FileDisk::remove(const std::string& file) {
   const std::string path = folder_ + '/' + file;
-  return ::unlink(path.c_str()) == 0 ? "" : failed("remove", path);
+  if (::unlink(path.c_str()) != 0) return failed("remove", path);
+  writer_->forget(file);
+  return "";
 }
 
 std::string FileDisk::sync(const std::string& file) {

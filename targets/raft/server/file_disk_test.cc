@@ -112,6 +112,27 @@ TEST_F(FileDiskTest, AFullDiskIsAnError) {
             "cannot write to " + folder_ + "/full: No space left on device");
 }
 
+TEST_F(FileDiskTest, RenamesOverWhatIsThereAndRemoves) {
+  EXPECT_EQ(submit({{Kind::kCreate, "part", ""},
+                    {Kind::kAppend, "part", "new"},
+                    {Kind::kCreate, "whole", ""},
+                    {Kind::kAppend, "whole", "older"},
+                    {Kind::kRename, "part", "whole"},
+                    {Kind::kAppend, "whole", "er"},
+                    {Kind::kSync, "whole", ""},
+                    {Kind::kSyncDirectory, "", ""}}),
+            "");
+  EXPECT_EQ(content("whole"), "newer");
+  EXPECT_FALSE(std::filesystem::exists(folder_ + "/part"));
+  EXPECT_EQ(disk_->bytes(), 5u);
+  EXPECT_EQ(submit({{Kind::kAppend, "whole", "!"}, {Kind::kRemove, "whole", ""}}), "");
+  EXPECT_FALSE(std::filesystem::exists(folder_ + "/whole"));
+  EXPECT_EQ(disk_->bytes(), 0u);
+  EXPECT_EQ(submit({{Kind::kRemove, "whole", ""}}), "") << "it is gone already";
+  std::filesystem::create_directory(folder_ + "/folder");
+  EXPECT_NE(submit({{Kind::kRemove, "folder", ""}}), "");
+}
+
 TEST_F(FileDiskTest, StartUpHalf) {
   std::ofstream(folder_ + "/a") << "0123456789";
   std::ofstream(folder_ + "/b") << "b";

@@ -24,7 +24,12 @@ usage: assay-raft --name n1 --data DIR --client ADDR:PORT --peer ADDR:PORT --clu
   --election-timeout-ms MIN-MAX  drawn from this range; MIN at least twice the heartbeat (300-600)
   --seed N                    of the election time-outs (drawn)
   --segment-bytes N           a file of the log is left when it is larger (16777216)
+  --snapshot-entries N        applied entries from one snapshot to the next; the log before it goes;
+                              0: none (10000)
+  --snapshot-keep N           of those in the snapshot, how many stay in the log, for nodes that
+                              lag a little; others are sent the whole state (5000)
   --pending-requests-max N    further requests are refused (10000)
+  --watch-progress-ms N       between progress notifications, for watches that ask for them (500)
   --help, --version
 
 Addresses are numeric: 127.0.0.1:2379, [::1]:2379. It runs in the foreground and logs to standard
@@ -34,12 +39,19 @@ Wrong on purpose, to prove that a test notices; never use them for data:
   --unsafe-canary-local-reads     any node answers reads from what it has, asking nobody
   --unsafe-canary-early-ack       the leader answers a write before a majority has it
   --unsafe-canary-buffered-ack    a write is answered while it is in this process's memory only
+  --unsafe-canary-forgotten-vote  term and vote are not written to the disk
+  --unsafe-canary-unchecked-leader-reads  the leader answers reads without asking whether it leads
+  --unsafe-canary-watch-from-now  every watch begins with the next change, whatever it asked for
+  --unsafe-canary-ignored-guards  a transaction's comparisons with mod_revision always hold
+  --unsafe-canary-token content-hash|key-counter|wall-clock  what mod_revision is instead
+  --clock-offset-ms N             of this node's clock, for wall-clock (0)
 
 exit codes: 0 ended by a signal, 1 could not start (port, folder), 2 bad arguments,
             3 the log is damaged or another node's, 4 the disk failed while running
 
   curl http://127.0.0.1:2379/v3/kv/put -d '{"key":"Zm9v","value":"YmFy"}'
   curl http://127.0.0.1:2379/v3/kv/range -d '{"key":"Zm9v"}'
+  curl -N http://127.0.0.1:2379/v3/watch -d '{"create_request":{"key":"Zm9v","start_revision":2}}'
   curl http://127.0.0.1:2379/assay/status
 )";
 
@@ -128,6 +140,27 @@ std::string set_text(std::string_view text, std::string& out) {
   return "";
 }
 
+std::string set_token(std::string_view text, kv::TokenKind& token) {
+  if (text == "content-hash") {
+    token = kv::TokenKind::kContentHash;
+  } else if (text == "key-counter") {
+    token = kv::TokenKind::kKeyCounter;
+  } else if (text == "wall-clock") {
+    token = kv::TokenKind::kWallClock;
+  } else {
+    return "content-hash, key-counter or wall-clock";
+  }
+  return "";
+}
+
+std::string set_offset(std::string_view text, int64_t& offset_ms) {
+  const bool behind = text.starts_with('-');
+  const std::string wrong = set_number(text.substr(behind ? 1 : 0), 0, 86'400'000, [&](uint64_t n) {
+    offset_ms = static_cast<int64_t>(n) * (behind ? -1 : 1);
+  });
+  return wrong.empty() ? "" : "milliseconds from -86400000 to 86400000";
+}
+
 std::vector<Flag> flags_for(ServerOptions& o) {
   return {
       {"--name", true, [&](auto v) { return set_text(v, o.name); }},
@@ -147,21 +180,47 @@ std::vector<Flag> flags_for(ServerOptions& o) {
        [&](auto v) {
          return set_number(v, 4096, uint64_t{1} << 40, [&](uint64_t n) { o.segment_bytes = n; });
        }},
+      {"--snapshot-entries", false,
+       [&](auto v) {
+         return set_number(v, 0, uint64_t{1} << 40, [&](uint64_t n) { o.snapshot_entries = n; });
+       }},
+      {"--snapshot-keep", false,
+       [&](auto v) {
+         return set_number(v, 0, uint64_t{1} << 40, [&](uint64_t n) { o.snapshot_keep = n; });
+       }},
       {"--pending-requests-max", false,
        [&](auto v) {
          return set_number(v, 1, 1'000'000, [&](uint64_t n) { o.pending_requests_max = n; });
        }},
+      {"--watch-progress-ms", false,
+       [&](auto v) {
+         return set_number(v, 10, 3'600'000,
+                           [&](uint64_t n) { o.watch_progress_ms = static_cast<int>(n); });
+       }},
+      {"--unsafe-canary-token", false,
+       [&](auto v) { return set_token(v, o.canary.service.token); }},
+      {"--clock-offset-ms", false, [&](auto v) { return set_offset(v, o.clock_offset_ms); }},
   };
 }
 
 struct Switch {
   std::string_view name;
-  bool Canary::*field;
+  bool& (*field)(Canary&);
 };
 constexpr Switch kSwitches[] = {
-    {"--unsafe-canary-local-reads", &Canary::wrong_local_reads_from_any_node},
-    {"--unsafe-canary-early-ack", &Canary::wrong_acknowledge_before_commit},
-    {"--unsafe-canary-buffered-ack", &Canary::wrong_acknowledge_from_process_buffer},
+    {"--unsafe-canary-local-reads",
+     [](Canary& c) -> bool& { return c.wrong_local_reads_from_any_node; }},
+    {"--unsafe-canary-early-ack",
+     [](Canary& c) -> bool& { return c.wrong_acknowledge_before_commit; }},
+    {"--unsafe-canary-buffered-ack",
+     [](Canary& c) -> bool& { return c.wrong_acknowledge_from_process_buffer; }},
+    {"--unsafe-canary-forgotten-vote",
+     [](Canary& c) -> bool& { return c.wrong_forget_term_and_vote; }},
+    {"--unsafe-canary-unchecked-leader-reads",
+     [](Canary& c) -> bool& { return c.wrong_read_without_quorum; }},
+    {"--unsafe-canary-watch-from-now", [](Canary& c) -> bool& { return c.wrong_watch_from_now; }},
+    {"--unsafe-canary-ignored-guards",
+     [](Canary& c) -> bool& { return c.service.wrong_ignore_guards; }},
 };
 
 std::string contradiction_in(const ServerOptions& options) {
@@ -204,7 +263,7 @@ std::variant<ServerOptions, HelpWanted, BadOption> parse_options(
     const auto* canary = std::find_if(std::begin(kSwitches), std::end(kSwitches),
                                       [&](const Switch& s) { return s.name == argument; });
     if (canary != std::end(kSwitches)) {
-      options.canary.*canary->field = true;
+      canary->field(options.canary) = true;
       continue;
     }
     const size_t equals = argument.find('=');

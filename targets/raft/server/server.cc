@@ -58,8 +58,18 @@ ReplicaOptions replica_options(const ServerOptions& options) {
   replica.raft.seed = kv::Hasher(seed).add(options.id().value).value();
   replica.incarnation = random_number();
   replica.segment_bytes = options.segment_bytes;
+  replica.snapshot_entries = options.snapshot_entries;
+  replica.snapshot_keep_entries = options.snapshot_keep;
   replica.pending_requests_max = options.pending_requests_max;
   replica.canary = options.canary;
+  if (options.canary.wrong_forget_term_and_vote)
+    replica.raft.mutations.add(Mutation::kTermAndVoteInMemory);
+  if (options.canary.wrong_read_without_quorum)
+    replica.raft.mutations.add(Mutation::kReadWithoutQuorum);
+  replica.wall_ms = [offset = options.clock_offset_ms] {
+    const auto now = std::chrono::system_clock::now().time_since_epoch();
+    return std::chrono::duration_cast<milliseconds>(now).count() + offset;
+  };
   return replica;
 }
 
@@ -136,6 +146,14 @@ class Server {
          "answers writes before a majority has them"},
         {options_.canary.wrong_acknowledge_from_process_buffer,
          "answers writes before they are on disk"},
+        {options_.canary.wrong_forget_term_and_vote, "forgets its term and its vote when it ends"},
+        {options_.canary.wrong_read_without_quorum,
+         "answers reads without asking whether it leads"},
+        {options_.canary.wrong_watch_from_now,
+         "begins every watch with the next change, whatever its start revision"},
+        {options_.canary.service.wrong_ignore_guards, "does not look at guards"},
+        {options_.canary.service.token != kv::TokenKind::kRevision,
+         "gives tokens that are no revisions"},
     };
     for (const auto& [on, what] : canaries) {
       if (on) log_line(std::string("UNSAFE CANARY: this node is wrong on purpose: it ") + what);
@@ -153,19 +171,32 @@ class Server {
     });
     const auto port = http_->listen(options_.client.address, options_.client.port);
     if (!port) return {{ServerExit::kCannotStart, port.error().message}};
-    replica_ = Replica::open(replica_options(options_), *env_, error);
+    ReplicaOptions replica = replica_options(options_);
+    replica.on_applied = [this](const Entry&, const kv::Service&) {
+      if (api_) api_->store_changed();
+    };
+    replica.on_installed = [this](LogIndex index, const kv::Service&) {
+      log_line("installed a snapshot that ends with entry " + std::to_string(index.value) +
+               ", from " + api_->name_of(replica_->core().leader()));
+      api_->store_changed();
+    };
+    replica_ = Replica::open(std::move(replica), *env_, error);
     if (!replica_) return {{ServerExit::kBadLog, "cannot use the log: " + error}};
-    api_.emplace(options_, *replica_, [this] { return env_->disk().bytes(); });
+    api_.emplace(context_, options_, *replica_, [this] { return env_->disk().bytes(); });
     return std::nullopt;
   }
 
   void serve() {
     const ReplicaStatus status = replica_->status();
     log_line("started: version " ASSAY_VERSION ", " + std::to_string(status.last_index.value) +
-             " entries in the log, term " + std::to_string(status.term.value) + ", clients on " +
+             " entries, of them " + std::to_string(status.snapshot.value) +
+             " in a snapshot, term " + std::to_string(status.term.value) + ", clients on " +
              options_.client.to_string());
     if (replica_->marks().count(ReplicaMark::kTornTailCut) > 0) {
       log_line("the last write before the end was incomplete, and was cut off");
+    }
+    if (replica_->marks().count(ReplicaMark::kSnapshotDamaged) > 0) {
+      log_line("a damaged snapshot was passed over; an older one and the log were used");
     }
     env_->set_pump([this] {
       replica_->pump();
@@ -197,6 +228,10 @@ class Server {
 
   void note_changes() {
     const Core& core = replica_->core();
+    const uint64_t streams = replica_->marks().count(ReplicaMark::kSnapshotStreamed);
+    if (std::exchange(seen_streams_, streams) != streams) {
+      log_line("sends a snapshot to a node that lags");
+    }
     if (core.leader() == seen_leader_ && (core.term() == seen_term_ || !core.leader())) return;
     const std::string term = " term " + std::to_string(core.term().value);
     const bool led = seen_leader_ == core.id();
@@ -223,6 +258,7 @@ class Server {
   steady_clock::time_point next_tick_;
   NodeId seen_leader_;
   Term seen_term_;
+  uint64_t seen_streams_ = 0;
 };
 
 }  // namespace

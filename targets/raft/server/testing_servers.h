@@ -1,5 +1,6 @@
-// Servers: assay-raft processes on loopback, on ports that were free, in a folder of their own. All
-// of them end with this object, and with the process that made it. Tests and benchmarks only.
+// Servers: assay-raft (or assay-naive) processes on loopback, on ports that were free, in a folder
+// of their own. All of them end with this object, and with the process that made it. Tests and
+// benchmarks only.
 #pragma once
 
 #include <arpa/inet.h>
@@ -105,8 +106,9 @@ class ChildProcess {
 class Servers {
  public:
   // addresses: 127.0.77.1, 127.0.77.2, …, so that links can be told apart; else all 127.0.0.1.
-  explicit Servers(int count, std::vector<std::string> flags = {}, bool addresses = false)
-      : flags_(std::move(flags)) {
+  explicit Servers(int count, std::vector<std::string> flags = {}, bool addresses = false,
+                   std::string binary = "assay-raft")
+      : flags_(std::move(flags)), binary_(std::move(binary)) {
     std::string folder = (std::filesystem::temp_directory_path() / "assay-servers-XXXXXX").string();
     if (::mkdtemp(folder.data()) == nullptr) throw std::runtime_error("no temporary folder");
     folder_ = folder;
@@ -140,7 +142,7 @@ class Servers {
       cluster += (cluster.empty() ? "" : ",") + node.name + "=" + endpoint(node, node.peer_port);
     }
     const NodeInfo& node = nodes_[i];
-    std::vector<std::string> argv = {program("assay-raft"),
+    std::vector<std::string> argv = {program(binary_),
                                      "--name",
                                      node.name,
                                      "--data",
@@ -175,6 +177,7 @@ class Servers {
   }
 
   std::vector<std::string> flags_;
+  std::string binary_;
   std::string folder_;
   std::vector<NodeInfo> nodes_;
   std::vector<ChildProcess> children_;

@@ -1,0 +1,189 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <set>
+#include <stdexcept>
+
+#include "harness/certify/certify.h"
+
+namespace assay {
+namespace {
+
+using ::testing::HasSubstr;
+
+// A run of the target that says so of every clause, with every fault having bitten.
+CertificateCell cell(const std::string& id, const std::string& word) {
+  CertificateCell cell;
+  cell.id = id;
+  cell.word = word;
+  cell.ok = 100;
+  cell.bit = {{"partition", 2}, {"pause", 1}, {"kill", 3}};
+  cell.healed = cell.bit;
+  for (const Clause& clause : all_clauses())
+    if (!clause.checks.empty()) cell.clauses[std::string(clause.id)] = {word, "some-check"};
+  return cell;
+}
+
+const CertificateClause& clause_of(const Certificate& certificate, const std::string& id) {
+  for (const CertificateClause& clause : certificate.clauses)
+    if (clause.id == id) return clause;
+  throw std::runtime_error("no clause " + id);
+}
+
+CertifyRequest raft() {
+  CertifyRequest request;
+  request.target = "raft";
+  return request;
+}
+
+TEST(MakeCertificate, EveryClauseThatIsClaimedHoldsUnderEveryThreat) {
+  const Certificate made = make_certificate(raft(), {}, {cell("a", "valid"), cell("b", "valid")});
+  EXPECT_EQ(made.word, "valid") << made.sentence;
+  EXPECT_EQ(clause_of(made, "V6").word, "not claimed");
+  EXPECT_EQ(clause_of(made, "H1").operations, 200);
+  EXPECT_EQ(clause_of(made, "H1").faults_bit, 12);
+  EXPECT_THAT(made.honest, HasSubstr("0 of 2 runs were invalid: a fault that shows in 77.6 %"));
+}
+
+TEST(MakeCertificate, OneInvalidRunBreaksItsClauseWhateverTheOthersSay) {
+  CertificateCell bad = cell("bad", "valid");
+  bad.word = "invalid";
+  bad.witness = "p3 lost it";
+  bad.clauses["V4"] = {"invalid", "update-chain"};
+  const Certificate made = make_certificate(raft(), {}, {cell("a", "valid"), bad, cell("c", "valid")});
+  EXPECT_EQ(made.word, "invalid");
+  EXPECT_EQ(made.sentence, "it breaks V4");
+  EXPECT_EQ(clause_of(made, "V4").reason, "p3 lost it");
+  EXPECT_EQ(clause_of(made, "V4").cell, "bad");
+  EXPECT_EQ(clause_of(made, "V3").word, "valid");
+}
+
+TEST(MakeCertificate, AThreatThatNeverBitLeavesItsClausesVacuous) {
+  CertificateCell calm = cell("a", "valid");
+  calm.bit.erase("pause");
+  const Certificate made = make_certificate(raft(), {}, {calm});
+  EXPECT_EQ(made.word, "vacuous");
+  EXPECT_EQ(clause_of(made, "H1").word, "vacuous");
+  EXPECT_THAT(clause_of(made, "H1").reason, HasSubstr("pause"));
+  EXPECT_EQ(clause_of(made, "H2").word, "valid");
+}
+
+TEST(MakeCertificate, AThreatThatIsNotPossibleIsSaidFirst) {
+  CertificateCell calm = cell("a", "valid");
+  calm.bit.erase("pause");
+  Suite suite;
+  suite.excluded_faults = {"pause"};
+  suite.exclusions = {"pause: no power over its nodes"};
+  const Certificate made = make_certificate(raft(), suite, {calm});
+  EXPECT_EQ(made.word, "valid");
+  EXPECT_EQ(made.exclusions.front(), "pause: no power over its nodes");
+  EXPECT_THAT(certificate_text(made), ::testing::StartsWith("not asked for: pause"));
+}
+
+TEST(MakeCertificate, AClauseWithoutARunThatSpeaksForItIsVacuous) {
+  CertificateCell silent = cell("a", "valid");
+  silent.clauses.erase("V5");
+  const Certificate made = make_certificate(raft(), {}, {silent});
+  EXPECT_EQ(clause_of(made, "V5").word, "vacuous");
+  EXPECT_EQ(made.word, "vacuous");
+}
+
+TEST(MakeCertificate, AMissedCanaryTakesTheWordValidAway) {
+  CertificateCell canary = cell("canary", "valid");
+  canary.target = "naive-local-reads";
+  canary.canary_of = "H4";
+  const Certificate missed = make_certificate(raft(), {}, {cell("a", "valid"), canary});
+  EXPECT_EQ(missed.word, "vacuous");
+  EXPECT_THAT(missed.sentence, HasSubstr("naive-local-reads"));
+  canary.word = "invalid";
+  canary.clauses["H4"] = {"invalid", "linearizable"};
+  const Certificate convicted = make_certificate(raft(), {}, {cell("a", "valid"), canary});
+  EXPECT_EQ(convicted.word, "valid");
+  EXPECT_EQ(convicted.runs(), 1u);
+}
+
+TEST(MakeCertificate, ABlockedClauseIsNeitherValidNorInvalid) {
+  CertificateCell stuck = cell("a", "valid");
+  stuck.clauses["V5"] = {"blocked", "lock"};
+  const Certificate made = make_certificate(raft(), {}, {stuck});
+  EXPECT_EQ(made.word, "blocked");
+  EXPECT_EQ(clause_of(made, "V5").word, "blocked");
+}
+
+TEST(MakeCertificate, ARunThatWasNeverPlayedIsNotForgotten) {
+  CertificateCell missing;
+  missing.id = "b";
+  missing.word = "not played";
+  EXPECT_EQ(make_certificate(raft(), {}, {cell("a", "valid"), missing}).word, "vacuous");
+}
+
+TEST(MakeCertificate, ItsFileGivesTheSameCertificate) {
+  CertificateCell bad = cell("bad", "invalid");
+  bad.witness = "a \"witness\" with | and <tags>";
+  Certificate made = make_certificate(raft(), {}, {cell("a", "valid"), bad});
+  made.binaries = {{"assay-raft", "sha256:1"}};
+  made.settings = {{"raft.x", "1"}};
+  const Value value = certificate_to_value(made);
+  auto read = certificate_from_value(value, "certificate.json");
+  ASSERT_TRUE(read.ok()) << read.error().message;
+  EXPECT_EQ(certificate_to_value(*read), value);
+  EXPECT_THAT(certificate_html(made), HasSubstr("&lt;tags&gt;"));
+  EXPECT_THAT(certificate_junit(made), HasSubstr("<failure type=\"invalid\""));
+  EXPECT_THAT(certificate_markdown(made), HasSubstr("## INVALID: raft"));
+}
+
+TEST(DesignTable, ShowsExpectedBesideSeenAndCountsWhatDiffers) {
+  CertifyRequest request;
+  request.target = "naive-last-writer-wins";
+  CertificateCell good = cell("a", "valid");
+  int wrong = 0;
+  design_table({make_certificate(request, {}, {good})}, wrong);
+  EXPECT_EQ(wrong, 3);  // V3, V4, V5
+  for (const char* id : {"V3", "V4", "V5"}) good.clauses[id] = {"invalid", "update-chain"};
+  wrong = 0;
+  const std::string table = design_table({make_certificate(request, {}, {good})}, wrong);
+  EXPECT_EQ(wrong, 0);
+  EXPECT_THAT(table, HasSubstr("invalid / invalid (update-chain)"));
+}
+
+TEST(Suite, OfTheBundledStoreHasARunForEveryClauseAndACanaryForMost) {
+  CertifyRequest request = raft();
+  request.bin_dir = ASSAY_BIN_DIR;
+  auto suite = make_suite(request, 0);
+  ASSERT_TRUE(suite.ok()) << suite.error().message;
+  std::set<std::string> canaries, workloads;
+  for (const SuiteCell& cell : suite->cells) {
+    if (!cell.canary_of.empty()) canaries.insert(cell.canary_of);
+    workloads.insert(cell.cell.spec.workload);
+  }
+  EXPECT_THAT(canaries, ::testing::ElementsAre("H3", "H4", "V2", "V4", "watch"));
+  EXPECT_THAT(workloads, ::testing::IsSupersetOf({"register", "set", "field-ownership", "watch"}));
+  EXPECT_THAT(suite->exclusions, ::testing::IsEmpty());
+}
+
+TEST(Suite, ShardsAreDisjointAndTogetherTheWhole) {
+  CertifyRequest request = raft();
+  request.bin_dir = ASSAY_BIN_DIR;
+  auto whole = make_suite(request, 0);
+  ASSERT_TRUE(whole.ok());
+  std::set<std::string> ids;
+  request.shards = 3;
+  for (request.shard = 1; request.shard <= 3; ++request.shard) {
+    auto part = make_suite(request, 0);
+    ASSERT_TRUE(part.ok());
+    for (const SuiteCell& cell : part->cells) EXPECT_TRUE(ids.insert(cell.cell.id).second);
+  }
+  EXPECT_EQ(ids.size(), whole->cells.size());
+}
+
+TEST(Suite, OfTheMemoryTargetSaysWhatItCannotDo) {
+  CertifyRequest request;
+  request.target = "memory";
+  request.bin_dir = ASSAY_BIN_DIR;
+  auto suite = make_suite(request, 0);
+  ASSERT_TRUE(suite.ok());
+  EXPECT_THAT(suite->excluded_faults, ::testing::UnorderedElementsAre("partition", "pause", "kill"));
+}
+
+}  // namespace
+}  // namespace assay

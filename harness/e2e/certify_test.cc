@@ -1,0 +1,152 @@
+// Certificates and experiments as a user makes them: small ones, on the target memory and on three
+// nodes.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+
+#include "harness/e2e/program.h"
+
+namespace assay::e2e {
+namespace {
+
+namespace fs = std::filesystem;
+using std::chrono::seconds;
+using ::testing::HasSubstr;
+
+// The one certificate below a folder.
+std::string certificate_in(const std::string& out) {
+  for (const auto& entry : fs::directory_iterator(out))
+    if (fs::exists(entry.path() / "certify.json")) return entry.path();
+  return "";
+}
+size_t lines_of(const std::string& path) {
+  const std::string text = text_of_file(path);
+  return static_cast<size_t>(std::count(text.begin(), text.end(), '\n'));
+}
+
+// Two runs on the target memory, one after the other.
+Launch small_suite(const std::string& out) {
+  return assay({"certify", "--target", "memory", "--shard", "1/6", "--jobs", "1", "--seed", "3", "--out", out});
+}
+
+class CertifyTest : public ::testing::Test {
+ protected:
+  ScratchFolder scratch_;
+};
+
+TEST_F(CertifyTest, KilledInTheMiddleItGoesOnWithWhatIsMissing) {
+  {
+    Program program(small_suite(scratch_.path()));
+    ASSERT_TRUE(eventually([&] {
+      const std::string folder = certificate_in(scratch_.path());
+      return !folder.empty() && lines_of(folder + "/cells.jsonl") == 1;
+    }, seconds(60)));
+    program.signal(SIGKILL);
+  }
+  const std::string folder = certificate_in(scratch_.path());
+  EXPECT_FALSE(fs::exists(folder + "/certificate.json"));
+  const std::string first = text_of_file(folder + "/cells.jsonl");
+  const Ended resumed = run(assay({"certify", "--resume", folder}), seconds(120));
+  EXPECT_NE(resumed.code, 254) << resumed.err;
+  EXPECT_THAT(text_of_file(folder + "/cells.jsonl"), ::testing::StartsWith(first));
+  EXPECT_GE(lines_of(folder + "/cells.jsonl"), 2u);
+  EXPECT_TRUE(fs::exists(folder + "/certificate.html"));
+  EXPECT_THAT(text_of_file(folder + "/certificate.json"), HasSubstr("assay-certificate"));
+
+  // What is stored is checked again, and nothing else is taken for it.
+  EXPECT_EQ(run(assay({"verify", folder})).code, 0);
+  const std::string runs = folder + "/runs/latest/history.jsonl";
+  std::ofstream(runs, std::ios::app) << R"({"process":"observer","type":"info","f":"phase","value":{"phase":"end"}})" << "\n";
+  const Ended changed = run(assay({"verify", folder}));
+  EXPECT_EQ(changed.code, 5);
+  EXPECT_THAT(changed.out, HasSubstr("the history is another one"));
+}
+
+TEST_F(CertifyTest, OfAnotherProgramItIsNotContinued) {
+  const std::string folder = scratch_.path() + "/made";
+  fs::create_directories(folder);
+  std::ofstream(folder + "/certify.json")
+      << R"({"format":"assay-certify","version":1,"target":"memory","profile":"quick","contract":"strong","seed":3,"shard":1,"shards":6})";
+  const Ended plan = run(assay({"certify", "--plan", "--target", "memory", "--shard", "1/6", "--seed", "3"}));
+  ASSERT_EQ(plan.code, 0) << plan.err;
+  std::istringstream lines(plan.out);
+  std::string id;
+  std::getline(lines, id);
+  std::getline(lines, id);
+  id = id.substr(2, id.find(' ', 2) - 2);
+  std::ofstream(folder + "/cells.jsonl") << R"({"id":")" << id << R"(","key":"sha256:of another program","word":"valid"})" << "\n";
+  const Ended resumed = run(assay({"certify", "--resume", folder}));
+  EXPECT_EQ(resumed.code, 254) << resumed.err;
+  EXPECT_THAT(resumed.err, HasSubstr("cannot be continued"));
+}
+
+TEST_F(CertifyTest, InterruptedItSaysHowToGoOn) {
+  Program program(small_suite(scratch_.path()));
+  ASSERT_TRUE(eventually([&] { return !certificate_in(scratch_.path()).empty(); }, seconds(30)));
+  ASSERT_TRUE(eventually([&] { return fs::exists(certificate_in(scratch_.path()) + "/runs"); }, seconds(30)));
+  program.signal(SIGINT);
+  const Ended ended = program.wait(seconds(30));
+  EXPECT_EQ(ended.code, 130) << ended.err;
+  EXPECT_THAT(ended.err, HasSubstr("--resume"));
+}
+
+TEST_F(CertifyTest, TwoAtOnceOnOneMachineDoNotDisturbEachOther) {
+  const auto one_run = [&](const char* seed, const char* out) {
+    return assay({"certify", "--target", "raft", "--shard", "1/20", "--seed", seed, "--out", scratch_.path() + out, "--json"});
+  };
+  Program first(one_run("1", "/a")), second(one_run("2", "/b"));
+  for (Program* program : {&first, &second}) {
+    const Ended ended = program->wait(seconds(180));
+    EXPECT_NE(ended.code, 255) << ended.err;
+    const Value cells = ended.json()["cells"];
+    ASSERT_TRUE(cells.is_array()) << ended.out << ended.err;
+    EXPECT_EQ(cells.as_array()[0].text_or("word", ""), "valid") << ended.out;
+  }
+}
+
+TEST_F(CertifyTest, ShardsAreMergedAndMixedOnesAreNot) {
+  const auto shard = [&](const char* part, const char* seed, const char* out) {
+    return run(assay({"certify", "--target", "memory", "--shard", part, "--seed", seed, "--jobs", "2", "--out", scratch_.path() + out}), seconds(120));
+  };
+  shard("1/8", "3", "/a");
+  shard("2/8", "3", "/b");
+  shard("1/8", "4", "/c");
+  const std::string a = certificate_in(scratch_.path() + "/a"), b = certificate_in(scratch_.path() + "/b"),
+                    c = certificate_in(scratch_.path() + "/c");
+  const Ended merged = run(assay({"merge", a, b, "-o", scratch_.path() + "/merged"}));
+  EXPECT_EQ(merged.code, 4) << merged.out << merged.err;  // six of eight parts are missing
+  EXPECT_THAT(text_of_file(scratch_.path() + "/merged/certificate.json"), HasSubstr("not played"));
+  EXPECT_EQ(run(assay({"verify", scratch_.path() + "/merged"})).code, 0);
+  const Ended mixed = run(assay({"merge", a, c, "-o", scratch_.path() + "/mixed"}));
+  EXPECT_EQ(mixed.code, 254) << mixed.err;
+  EXPECT_THAT(mixed.err, HasSubstr("its request is another"));
+}
+
+TEST_F(CertifyTest, AnExperimentConvictsTheDesignAndNotItsTwin) {
+  const Ended ended =
+      run(assay({"experiment", "lost-update", "--seed", "5", "--out", scratch_.path(), "--json"}), seconds(120));
+  EXPECT_EQ(ended.code, 0) << ended.out << ended.err;
+  const Value result = ended.json();
+  EXPECT_EQ(result.int_or("as_expected", 0), 2);
+  EXPECT_EQ(result["runs"].as_array()[0].text_or("seen", ""), "invalid");
+  EXPECT_EQ(result["runs"].as_array()[1].text_or("seen", ""), "valid");
+}
+
+TEST_F(CertifyTest, WhatIsAskedBadlyIsSaidInOneLine) {
+  for (const auto& arguments : std::vector<std::vector<std::string>>{
+           {"certify", "--target", "nothing"}, {"certify", "--shard", "3/2"}, {"certify", "--profile", "slow"},
+           {"certify", "--resume", "/nowhere"}, {"certify", "--set", "raft.nothing=1", "--plan"},
+           {"verify", "/nowhere"}, {"merge", "/nowhere", "-o", "/nowhere-else"},
+           {"experiment"}, {"experiment", "nothing"}, {"experiment", "flp"}}) {
+    const Ended ended = run(assay(arguments));
+    EXPECT_EQ(ended.code, 254) << arguments[0] << " " << arguments.back() << ": " << ended.out << ended.err;
+    EXPECT_EQ(std::count(ended.err.begin(), ended.err.end(), '\n'), 1) << ended.err;
+  }
+}
+
+}  // namespace
+}  // namespace assay::e2e

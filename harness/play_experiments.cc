@@ -1,0 +1,218 @@
+#include "harness/play_experiments.h"
+
+#include <chrono>
+#include <ctime>
+
+#include "checkers/history/json_text.h"
+#include "checkers/words.h"
+#include "results/files.h"
+#include "results/report/markup.h"
+#include "results/report/series.h"
+#include "results/store.h"
+
+namespace assay {
+namespace {
+
+struct Played {
+  PlannedRun planned;
+  std::optional<CellResult> result;
+  int tries = 0;
+
+  bool undecided() const {
+    return !result || !result->verdict || result->word() == "vacuous" ||
+           result->word() == "unknown" || result->word() == "failed";
+  }
+  std::string mismatch() const {
+    return result ? mismatch_of(planned, *result) : "it was not played";
+  }
+};
+
+std::string clauses_of(const ExperimentRun& run) {
+  std::vector<std::string> told;
+  for (const auto& [clause, word] : run.clauses) told.push_back(clause + " " + word);
+  return told.empty() ? "" : listed(told);
+}
+
+class Play {
+ public:
+  Play(const std::vector<const Experiment*>& experiments, const PlayOptions& options,
+       Console& console)
+      : experiments_(experiments), options_(options), console_(console) {}
+
+  ExitCode run() {
+    if (auto planned = plan(); !planned) {
+      console_.error(planned.error().message);
+      return exit_code(planned.error());
+    }
+    folder_ = options_.out + "/" + utc_stamp(std::time(nullptr)) + "-" + std::to_string(options_.seed);
+    if (auto made = make_folders(folder_); !made) {
+      console_.error(made.error().message);
+      return kExitHarness;
+    }
+    console_.note("seed " + std::to_string(options_.seed) + ", " +
+                  counted(played_.size(), "run", "runs") + ", results in " + folder_);
+    if (!play([](const Played&) { return true; })) return kExitInterrupted;
+    if (!play([](const Played& played) { return played.undecided() && played.tries < 2; }))
+      return kExitInterrupted;
+    return conclude();
+  }
+
+ private:
+  Result<void> plan() {
+    for (const Experiment* experiment : experiments_) {
+      if (!experiment->pending.empty()) continue;
+      auto planned = plan_experiment(*experiment, options_.seed, options_.bin_dir);
+      if (!planned) return planned.error();
+      for (PlannedRun& run : *planned) played_.push_back({std::move(run), std::nullopt, 0});
+    }
+    return {};
+  }
+
+  template <typename Wanted>
+  bool play(Wanted wanted) {
+    std::vector<Cell> cells;
+    std::vector<size_t> of;
+    for (size_t i = 0; i < played_.size(); ++i) {
+      if (!wanted(played_[i])) continue;
+      cells.push_back(played_[i].planned.cell);
+      of.push_back(i);
+    }
+    if (cells.empty()) return true;
+    return play_cells(cells, folder_, options_.jobs,
+                      [&](const CellResult& result) { take(of[result.cell], result); }, console_);
+  }
+
+  void take(size_t at, const CellResult& result) {
+    Played& played = played_[at];
+    played.result = result;
+    ++played.tries;
+    const std::string mismatch = played.mismatch();
+    console_.note(played.planned.cell.id + ": " + result.word() +
+                  (mismatch.empty() ? "" : "  NOT AS EXPECTED: " + mismatch));
+  }
+
+  ExitCode conclude() {
+    std::string table = "| experiment | run | expected | seen | clauses | witness |\n|---|---|---|---|---|---|\n";
+    int wrong = 0, right = 0, pending = 0;
+    Value::Array rows;
+    for (const Played& played : played_) {
+      const std::string mismatch = played.mismatch();
+      (mismatch.empty() ? right : wrong) += 1;
+      table += row(played, mismatch);
+      rows.push_back(as_value(played, mismatch));
+    }
+    for (const Experiment* experiment : experiments_) {
+      if (experiment->pending.empty()) continue;
+      ++pending;
+      table += "| " + experiment->name + " | | | pending | | " + experiment->pending + " |\n";
+    }
+    wrong += draw_figures();
+    const std::string summary = std::to_string(right) + " as expected, " + std::to_string(wrong) +
+                                " not, " + counted(static_cast<size_t>(pending), "experiment", "experiments") + " pending";
+    console_.say(table + "\n" + summary);
+    for (const std::string& problem : problems_) console_.say(problem);
+    const Value all = Value::object({{Symbol("format"), Value("assay-experiments")},
+                                     {Symbol("version"), Value(1)},
+                                     {Symbol("seed"), Value(static_cast<int64_t>(options_.seed))},
+                                     {Symbol("as_expected"), Value(right)},
+                                     {Symbol("not_as_expected"), Value(wrong)},
+                                     {Symbol("pending"), Value(pending)},
+                                     {Symbol("runs"), Value::array(std::move(rows))}});
+    const auto written = write_file(folder_ + "/table.md", table + "\n" + summary + "\n");
+    const auto kept = write_file(folder_ + "/experiments.json", pretty_json(all));
+    if (console_.json()) std::fputs(pretty_json(all).c_str(), stdout);
+    if (!written || !kept) {
+      console_.error((!written ? written : kept).error().message);
+      return kExitHarness;
+    }
+    return wrong == 0 ? kExitValid : kExitUnexpected;
+  }
+
+  static std::string row(const Played& played, const std::string& mismatch) {
+    const PlannedRun& planned = played.planned;
+    std::string witness = played.result ? played.result->witness() : "";
+    for (char& c : witness)
+      if (c == '|' || c == '\n') c = '/';
+    return "| " + planned.experiment->name + " | " + planned.run->name +
+           (planned.x.empty() ? "" : " " + planned.x) + " | " + planned.run->expect + " | " +
+           (played.result ? played.result->word() : "not played") +
+           (mismatch.empty() ? "" : " **not as expected**") + " | " + clauses_of(*planned.run) +
+           " | " + (mismatch.empty() ? witness : mismatch) + " |\n";
+  }
+
+  static Value as_value(const Played& played, const std::string& mismatch) {
+    const PlannedRun& planned = played.planned;
+    return Value::object(
+        {{Symbol("experiment"), Value(planned.experiment->name)},
+         {Symbol("run"), Value(planned.run->name)},
+         {Symbol("x"), Value(planned.x)},
+         {Symbol("expected"), Value(planned.run->expect)},
+         {Symbol("seen"), Value(played.result ? played.result->word() : "not played")},
+         {Symbol("as_expected"), Value(mismatch.empty())},
+         {Symbol("mismatch"), Value(mismatch)},
+         {Symbol("tries"), Value(played.tries)},
+         {Symbol("witness"), Value(played.result ? played.result->witness() : "")},
+         {Symbol("run_folder"), Value(played.result ? played.result->run_folder : "")}});
+  }
+
+  // A figure is one per run of the sweep; how many are not as they should be.
+  int draw_figures() {
+    int wrong = 0;
+    for (const Experiment* experiment : experiments_) {
+      if (experiment->figure.empty() || !experiment->pending.empty()) continue;
+      for (const ExperimentRun& run : experiment->runs) wrong += draw_figure(*experiment, run);
+    }
+    return wrong;
+  }
+
+  int draw_figure(const Experiment& experiment, const ExperimentRun& run) {
+    Series series{experiment.title + " (" + run.name + ")", experiment.x_label, experiment.x_values, {}};
+    for (const FigureLine& line : experiment.figure) {
+      SeriesLine drawn{line.label, {}};
+      for (const Played& played : played_)
+        if (played.planned.experiment == &experiment && played.planned.run == &run)
+          drawn.y.push_back(played.result ? figure_value(line, *played.result) : std::nullopt);
+      series.lines.push_back(std::move(drawn));
+    }
+    const std::string name = experiment.name + "--" + run.name;
+    if (auto made = make_folders(folder_ + "/figures"); made)
+      (void)write_file(folder_ + "/figures/" + name + ".svg", series_svg(series));
+    const std::string problem = problem_of(experiment, series);
+    if (!problem.empty()) problems_.push_back(name + ": NOT AS EXPECTED: " + problem);
+    return problem.empty() ? 0 : 1;
+  }
+
+  // Empty, or against the trend that is claimed of the first line (from its first to its last).
+  static std::string problem_of(const Experiment& experiment, const Series& series) {
+    for (const SeriesLine& line : series.lines) {
+      bool any = false;
+      for (const auto& y : line.y) any |= y.has_value();
+      if (!any) return "the series \"" + line.label + "\" is empty";
+    }
+    if (experiment.trend.empty()) return "";
+    std::vector<double> known;
+    for (const auto& y : series.lines.front().y)
+      if (y) known.push_back(*y);
+    const bool holds = experiment.trend == "rising" ? known.back() > known.front()
+                                                    : known.back() < known.front();
+    if (holds) return "";
+    return series.lines.front().label + " goes from " + report::fixed(known.front(), 1) + " to " +
+           report::fixed(known.back(), 1) + ", expected " + experiment.trend;
+  }
+
+  const std::vector<const Experiment*>& experiments_;
+  const PlayOptions& options_;
+  Console& console_;
+  std::string folder_;
+  std::vector<Played> played_;
+  std::vector<std::string> problems_;
+};
+
+}  // namespace
+
+ExitCode play_experiments(const std::vector<const Experiment*>& experiments,
+                          const PlayOptions& options, Console& console) {
+  return Play(experiments, options, console).run();
+}
+
+}  // namespace assay
