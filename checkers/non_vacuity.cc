@@ -262,9 +262,8 @@ class Audit {
   }
 
   static bool changes_state(const Operation& operation) {
-    static const Symbol list{"list"}, compact{"compact"};
-    const Symbol f = operation.f();
-    return f != f::read && f != f::watch && f != list && f != compact;
+    const Symbol what = operation.f();
+    return what != f::read && what != f::watch && what != f::list && what != f::compact;
   }
 
   void audit_end() {

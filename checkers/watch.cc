@@ -26,6 +26,7 @@
 
 #include "checkers/facts.h"
 #include "checkers/history/vocabulary.h"
+#include "checkers/key_events.h"
 #include "checkers/registry.h"
 #include "checkers/watch_evidence.h"
 #include "checkers/words.h"
@@ -50,11 +51,6 @@ std::string said(int64_t revision, Symbol key, bool deleted, const Value& value)
 }
 std::string said(const WatchedEvent& e) { return said(e.revision, e.key, e.deleted, e.value); }
 std::string said(const Change& c) { return said(c.revision, c.key, c.deleted, c.value); }
-
-std::string teller(const Operation& op) {
-  std::string text = "p" + std::to_string(op.process().id);
-  return op.node().empty() ? text : text + " through " + std::string(op.node().text());
-}
 
 // "p7, which watched w/ from revision 10 through n2 (13.9 s to 15.4 s)".
 std::string watcher(const Operation& op, const Leg& leg) {
@@ -195,7 +191,7 @@ class Audit {
       const Change& change = *missing[i];
       const Operation by = history_[change.by];
       witness.lines.push_back("missing: " + said(change) +
-                              (change.written ? " by " : ", seen by ") + teller(by));
+                              (change.written ? " by " : ", seen by ") + who(by));
       if (i < kWriters) witness.operations.push_back(change.by);
     }
     if (missing.size() > kShown)
@@ -227,7 +223,7 @@ class Audit {
       witness.operations.push_back(closest->id);
       std::sort(witness.operations.begin(), witness.operations.end());
       witness.lines.push_back(
-          teller(write) +
+          who(write) +
           (closest->failed ? " was refused it: " + std::string(write.error_class().text())
                            : " wrote it at revision " + std::to_string(closest->revision)));
       return witness;
@@ -245,7 +241,7 @@ class Audit {
         witness.operations.push_back(last->by);
         std::sort(witness.operations.begin(), witness.operations.end());
         witness.lines.push_back("the change before it is " + said(*last) +
-                                (last->written ? " by " : ", seen by ") + teller(history_[last->by]));
+                                (last->written ? " by " : ", seen by ") + who(history_[last->by]));
         return witness;
       });
     };
@@ -310,7 +306,7 @@ class Audit {
         const int64_t from = watch_wish(op.argument())->from;
         return Witness{
             .operations = {wrong.before, wrong.id},
-            .lines = {teller(op) + " resumed a watch " +
+            .lines = {who(op) + " resumed a watch " +
                       (from == 0 ? "from now" : "from revision " + std::to_string(from)) +
                       ", which had come to revision " + std::to_string(wrong.due)},
             .order = {}};
@@ -326,7 +322,7 @@ class Audit {
         witness.lines = {"two say different things about " + std::string(one.key.text()) +
                          " at revision " + std::to_string(one.revision)};
         for (const Change* change : {&one, &other})
-          witness.lines.push_back(teller(history_[change->by]) + ": " + said(*change));
+          witness.lines.push_back(who(history_[change->by]) + ": " + said(*change));
         return witness;
       });
     }

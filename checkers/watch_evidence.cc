@@ -4,10 +4,12 @@
 #include <map>
 #include <tuple>
 
+#include "checkers/history/vocabulary.h"
+
 namespace assay::watching {
 namespace {
 
-const Symbol kList{"list"}, kCompact{"compact"}, kSession{"session"};
+const Symbol kSession{"session"};
 
 int64_t number_or_0(Token token) { return token.is_number() ? token.number() : 0; }
 
@@ -27,8 +29,8 @@ class Collector {
   void add(const Operation& op) {
     const Symbol f = op.f();
     if (f == f::watch) return add_watch(op);
-    if (f == kCompact) return add_compaction(op);
-    if (op.type() == OpType::kOk && f == kList) add_list(op);
+    if (f == f::compact) return add_compaction(op);
+    if (op.type() == OpType::kOk && f == f::list) add_list(op);
     if (op.type() == OpType::kOk && f == f::read) add_read(op);
     if (f == f::write) add_write(op, op.key(), op.argument(), number_or_0(op.revision()));
     if (f == f::delete_) add_write(op, op.key(), Value(), 0);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <charconv>
 
+#include "checkers/history/vocabulary.h"
 #include "targets/memory_store.h"
 
 namespace assay {
@@ -81,7 +82,7 @@ class MemoryTarget : public Target {
   Claims claims() const override { return {.watch = true, .durable = "none"}; }
   std::vector<Symbol> ops() const override {
     return {f::read,        f::write, f::cas,   f::delete_,
-            Symbol("list"), f::txn,   f::watch, Symbol("compact")};
+            f::list,        f::txn,   f::watch, f::compact};
   }
   bool has_daemons() const override { return false; }
   Result<DaemonSpec> daemon(const Layout&, const NodeInfo&) const override {

@@ -2,16 +2,12 @@
 
 #include <algorithm>
 
+#include "checkers/history/vocabulary.h"
+
 namespace assay {
-namespace {
-
-const Symbol kListOp{"list"}, kCompactOp{"compact"};
-
-}  // namespace
-
 Op MemoryStore::apply(const Op& op) {
-  if (op.f == kListOp) return list(op);
-  if (op.f == kCompactOp) return compact(op);
+  if (op.f == f::list) return list(op);
+  if (op.f == f::compact) return compact(op);
   if (op.f == f::txn) return txn(op);
   Cell& cell = cells_[op.key];
   if (op.f == f::read) return read(op, cell);

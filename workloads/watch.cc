@@ -14,6 +14,7 @@
 #include <string>
 #include <vector>
 
+#include "checkers/history/vocabulary.h"
 #include "checkers/history/watch_value.h"
 #include "workloads/gen/combinators.h"
 #include "workloads/keyed_run.h"
@@ -22,7 +23,7 @@
 namespace assay {
 namespace {
 
-const Symbol kListWord{"list"}, kCompactWord{"compact"}, kSessionWord{"session"}, kWatchedPrefix{"w/"};
+const Symbol kSession{"session"}, kPrefix{"w/"};
 constexpr int64_t kWatchedKeys = 8;
 // A watch of two seconds is told of less than a thousand changes then.
 constexpr Nanos kWriteInterval = milliseconds(5);
@@ -54,10 +55,10 @@ class Sessions final : public Generator {
     Op op;
     op.time = context.now;
     op.process = context.workers->process(worker);
-    op.key = kWatchedPrefix;
-    op.extra = Value::object({{kSessionWord, Value(session.name)}});
-    op.f = session.next == 0 ? kListWord : f::watch;
-    if (session.next > 0) op.value = to_value(WatchWish{kWatchedPrefix, session.next, session.span});
+    op.key = kPrefix;
+    op.extra = Value::object({{kSession, Value(session.name)}});
+    op.f = session.next == 0 ? f::list : f::watch;
+    if (session.next > 0) op.value = to_value(WatchWish{kPrefix, session.next, session.span});
     return Next::ready(std::move(op), worker);
   }
 
@@ -76,7 +77,7 @@ class Sessions final : public Generator {
     Session& session = *std::exchange(running_[at], nullptr);
     session.busy = false;
     session.span = drawn_span();
-    const bool well = completion.f == kListWord ? listed(session, completion)
+    const bool well = completion.f == f::list ? listed(session, completion)
                                             : watched(session, completion);
     session.home = well && !rng_.chance(1, 4) ? worker : kNoWorker;
     if (session.watches_left == 0) begin(session);
@@ -203,7 +204,7 @@ class Writers final : public Generator {
     const int64_t behind = rng_.chance(1, 3) ? 0 : rng_.between(0, 300);
     compacted_ = std::max(compacted_ + 1, highest_ - behind);
     Op op;
-    op.f = kCompactWord;
+    op.f = f::compact;
     op.value = compacted_;
     return op;
   }
@@ -237,8 +238,8 @@ class WatchRun final : public WorkloadRun {
   }
   Gen final_reads() override {
     Op list;
-    list.f = kListWord;
-    list.key = kWatchedPrefix;
+    list.f = f::list;
+    list.key = kPrefix;
     return final_operations(options_, [list] { return std::vector<Op>{list}; });
   }
   std::vector<Symbol> ops() const override { return workload_.ops(); }
@@ -261,7 +262,7 @@ class WatchWorkload final : public Workload {
     return "list, watch, resume: readers follow the changes of a prefix over cuts and compactions";
   }
   std::vector<Symbol> ops() const override {
-    return {f::write, f::delete_, f::txn, kListWord, f::watch, kCompactWord};
+    return {f::write, f::delete_, f::txn, f::list, f::watch, f::compact};
   }
   std::vector<std::string> checkers() const override {
     return {"watch",        "stats",            "non-vacuity",

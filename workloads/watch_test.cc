@@ -8,6 +8,7 @@
 
 #include "checkers/checker.h"
 #include "checkers/history/history_io.h"
+#include "checkers/history/vocabulary.h"
 #include "checkers/history/watch_value.h"
 #include "workloads/gen/combinators.h"
 #include "workloads/gen/simulate.h"
@@ -15,8 +16,6 @@
 
 namespace assay {
 namespace {
-
-const Symbol kListWord{"list"}, kCompactWord{"compact"};
 
 // A store with a log, in virtual time. A watch is answered when its time is over; some are cut
 // short, some fail, some are never answered.
@@ -28,8 +27,8 @@ class SimulatedLog {
     if (op.f == f::watch) return watch(op);
     if (rng_.chance(1, 50)) return complete(op, OpType::kFail, {Symbol("refused"), "", {}, {}});
     Op done = complete(op, OpType::kOk);
-    if (op.f == kListWord) done.value = list();
-    if (op.f == kCompactWord) compacted_ = std::max(compacted_, op.value.as_int());
+    if (op.f == f::list) done.value = list();
+    if (op.f == f::compact) compacted_ = std::max(compacted_, op.value.as_int());
     if (op.f == f::write) set(++revision_, op.key, op.value);
     if (op.f == f::txn) {
       ++revision_;
@@ -42,7 +41,7 @@ class SimulatedLog {
       done.extra = Value::object({{Symbol("deleted"), there ? 1 : 0}});
     }
     done.revision = Token(op.f == f::delete_ ? 0 : revision_);
-    if (op.f == kListWord || op.f == kCompactWord) done.revision = {};
+    if (op.f == f::list || op.f == f::compact) done.revision = {};
     done.at = Token(revision_);
     return done;
   }
@@ -148,11 +147,11 @@ TEST(WatchWorkload, ASessionResumesExactlyWhereItsWatchLeftOff) {
   int resumed = 0, listed = 0;
   for (const SimulatedEvent& event : run_watch(1).events) {
     const Op& op = event.op;
-    if (op.f != f::watch && op.f != kListWord) continue;
+    if (op.f != f::watch && op.f != f::list) continue;
     if (op.type == OpType::kInvoke) {
       if (op.extra["session"].is_null()) continue;
       const std::string session = open[op.process] = std::string(op.extra["session"].as_text());
-      if (op.f == kListWord) {
+      if (op.f == f::list) {
         EXPECT_EQ(due[session], 0);
         ++listed;
       } else {
@@ -161,7 +160,7 @@ TEST(WatchWorkload, ASessionResumesExactlyWhereItsWatchLeftOff) {
       }
     } else if (open.contains(op.process) && op.type == OpType::kOk) {
       const bool gone = op.value.text_or("end", "") == "compacted";
-      due[open[op.process]] = op.f == kListWord ? op.at.number() + 1 : gone ? 0 : watch_next(op.value);
+      due[open[op.process]] = op.f == f::list ? op.at.number() + 1 : gone ? 0 : watch_next(op.value);
     }
   }
   EXPECT_GT(resumed, 50);
@@ -215,7 +214,7 @@ TEST(WatchWorkload, AtTheEndEveryNodeLists) {
   std::set<int> nodes;
   for (const SimulatedEvent& event : run_watch(4).events) {
     if (event.op.extra["phase"] != Value("final")) continue;
-    EXPECT_EQ(event.op.f, kListWord);
+    EXPECT_EQ(event.op.f, f::list);
     nodes.insert(node_of_worker(event.worker, 10, 3));
   }
   EXPECT_EQ(nodes.size(), 3u);

@@ -59,7 +59,7 @@ namespace assay {
 
 namespace f {
 inline const Symbol chain{"chain"}, start{"start"}, phase{"phase"}, proof{"proof"};
-inline const Symbol list{"list"};
+inline const Symbol list{"list"}, compact{"compact"};
 }  // namespace f
 
 // "partition" for start-partition; empty when f is not of that form.

@@ -81,6 +81,14 @@ constexpr Topic kTopics[] = {
      "order of these instants explains every answer. Checked per key: that loses nothing. Reads "
      "that the target does\n"
      "not claim to be linearizable are left out (`assay explain claims`)."},
+    {"watch",
+     "Watch: who follows changes from a revision on is told every one of them, once, in order, and "
+     "all of one\n"
+     "revision together; who resumes where the watch left off, on whichever node, misses nothing; "
+     "or the store says\n"
+     "that it has forgotten them. The witness lists what is missing, and who wrote it.\n"
+     "Next: `assay run --workload watch`; `--set raft.watch-from-now=true` is a store that gets it "
+     "wrong."},
     {"nemesis",
      "The nemesis breaks things while clients work: partition, pause, kill (`assay list nemeses`). "
      "Each start and\n"

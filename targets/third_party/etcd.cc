@@ -102,14 +102,17 @@ class EtcdTarget : public Target {
 
   void open_client(Loop& loop, const NodeInfo& node,
                    Callback<std::unique_ptr<Client>> done) override {
-    open_kv_client(loop, node, {.serializable_reads = settings_.serializable_reads},
-                   std::move(done));
+    open_kv_client(
+        loop, node,
+        {.serializable_reads = settings_.serializable_reads, .compacted = compacted_},
+        std::move(done));
   }
   void status(Loop& loop, const NodeInfo& node, Callback<Value> done) override {
     members_.status(loop, node, std::move(done));
   }
   void chain(Loop& loop, const NodeInfo& node, int64_t, Callback<Value> done) override {
-    if (settings_.compaction == kCompactionOff) return members_.hash(loop, node, std::move(done));
+    const bool whole = settings_.compaction == kCompactionOff && !*compacted_;
+    if (whole) return members_.hash(loop, node, std::move(done));
     members_.contents(loop, node, std::move(done));
   }
 
@@ -147,6 +150,7 @@ class EtcdTarget : public Target {
   Settings settings_;
   TargetSettings drawn_;
   EtcdMembers members_;
+  const std::shared_ptr<bool> compacted_ = std::make_shared<bool>(false);  // by its clients
 };
 
 std::optional<int64_t> number(std::string_view text) {

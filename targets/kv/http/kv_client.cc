@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "checkers/history/history_io.h"
+#include "checkers/history/vocabulary.h"
 #include "targets/asio/asio_loop.h"
 #include "targets/kv/http/base64.h"
 #include "targets/kv/http/error_table.h"
@@ -21,7 +22,6 @@ using kv::JsonNode;
 constexpr Nanos kQuestionDeadline = seconds(1);
 // Of a client that resends: so long it waits for the first answer.
 constexpr Nanos kResendAfter = milliseconds(400);
-const Symbol kCompact{"compact"};
 
 // --- What is sent --------------------------------------------------------------------------------
 
@@ -348,7 +348,7 @@ Op done_completion(const Op& op, const JsonNode& answer, const KvClientOptions& 
   if (op.f == f::read) return read_completion(op, answer);
   if (op.f == f::list) return list_completion(op, answer, options);
   if (op.f == f::txn) return txn_completion(op, answer);
-  if (op.f == kCompact) return compact_completion(op, answer);
+  if (op.f == f::compact) return compact_completion(op, answer);
   if (is_transaction(op, options)) return guarded_completion(op, answer, options);
   return change_completion(op, answer);
 }
@@ -395,6 +395,7 @@ class KvClient : public Client {
                         });
       return;
     }
+    if (op.f == f::compact && options_.compacted) *options_.compacted = true;
     if (op.f == f::watch) return watch(op, std::move(done));
     if (options_.tokens != KvTokens::kNone) return send(op, std::move(done));
     send(values_.translated(op), [this, op, done = std::move(done)](const Op& completion) {
@@ -487,7 +488,7 @@ void ask_value(Loop& loop, const NodeInfo& node, std::string_view target, Callba
 }  // namespace
 
 std::vector<Symbol> kv_client_ops() {
-  return {f::read, f::write, f::cas, f::delete_, f::list, f::txn, f::watch, kCompact};
+  return {f::read, f::write, f::cas, f::delete_, f::list, f::txn, f::watch, f::compact};
 }
 
 std::optional<Op> kv_refusal_of(const Op& op, const KvClientOptions& options) {
@@ -500,7 +501,7 @@ std::optional<Op> kv_refusal_of(const Op& op, const KvClientOptions& options) {
   }
   if (op.f == f::watch && !watch_wish(op.value))
     return failed(op, "invalid", R"(expected {"prefix", "from", "for"})");
-  if (op.f == kCompact && !op.value.is_int()) return failed(op, "invalid", "expected a revision");
+  if (op.f == f::compact && !op.value.is_int()) return failed(op, "invalid", "expected a revision");
   if (!guarded(op) || op.expected.is_number()) return std::nullopt;
   return failed(
       op, "invalid",
@@ -511,7 +512,7 @@ KvCall kv_call_of(const Op& op, const KvClientOptions& options) {
   if (op.f == f::read) return {"/v3/kv/range", range_body(op, options)};
   if (op.f == f::list) return {"/v3/kv/range", list_body(op, options)};
   if (op.f == f::txn) return {"/v3/kv/txn", txn_body(op, options)};
-  if (op.f == kCompact)
+  if (op.f == f::compact)
     return {"/v3/kv/compaction", R"({"revision":")" + std::to_string(op.value.as_int()) + "\"}"};
   if (is_transaction(op, options)) return {"/v3/kv/txn", guarded_body(op, options)};
   if (op.f == f::delete_) return {"/v3/kv/deleterange", with_key(op, options) + '}'};

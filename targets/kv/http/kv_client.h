@@ -37,6 +37,8 @@ enum class KvTokens : uint8_t {
 struct KvClientOptions {
   bool serializable_reads = false;  // any node may answer them from what it has
   std::string key_prefix;           // of every key in the store
+  // Where it is given: true from the first compaction on that a client is asked for.
+  std::shared_ptr<bool> compacted;
   KvTokens tokens = KvTokens::kRevision;
   // Wrong on purpose: a request without an answer that says what became of it is sent again, once,
   // on a new connection, and the second answer is the operation's.

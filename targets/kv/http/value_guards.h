@@ -9,6 +9,7 @@
 #include <map>
 
 #include "checkers/history/op.h"
+#include "checkers/history/vocabulary.h"
 
 namespace assay {
 
@@ -25,11 +26,6 @@ class ValueGuards {
 
   std::map<Symbol, Value> last_;
 };
-
-// The name of an operation of the vocabulary that op.h does not list yet.
-namespace f {
-inline const Symbol list{"list"};
-}
 
 // A guard of a txn, as it is sent: [key, token], or [key, null, value].
 inline bool is_value_guard(const Value& guard) { return guard.as_array().size() == 3; }
