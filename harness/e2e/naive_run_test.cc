@@ -101,22 +101,28 @@ INSTANTIATE_TEST_SUITE_P(
                    {"--nemesis", "none", "--workload", "aba", "--time-limit", "4s"}},
         Conviction{"wall-clock-token",
                    {"--nemesis", "none", "--workload", "aba", "--time-limit", "4s"}},
+        Conviction{"resending-client",
+                   {"--nemesis", "pause", "--workload", "cas-versioned", "--fault-duration",
+                    "600ms", "--nemesis-interval", "1500ms"}},
         Conviction{"unchecked-leader-reads",
                    {"--nemesis", "partition:leader", "--time-limit", "12s"}}),
     [](const auto& param) { return name_of(param.param.target); });
+
+constexpr std::pair<const char*, const char*> kUsual[] = {{"--nodes", "3"},
+                                                          {"--time-limit", "8s"},
+                                                          {"--fault-duration", "1500ms"},
+                                                          {"--nemesis-interval", "2s"}};
 
 TEST_P(NaiveConvicted, UnderTheFaultThatItsTextTells) {
   // Whether the moment comes is up to chance and the machine.
   Ended ended;
   for (const char* seed : {"1", "2", "3"}) {
-    std::vector<std::string> options{
-        "--target",           "naive-" + std::string(GetParam().target),
-        "--time-limit",       "6s",
-        "--fault-duration",   "1500ms",
-        "--nemesis-interval", "3s"};
+    std::vector<std::string> options{"--target", "naive-" + std::string(GetParam().target)};
     const auto& given = GetParam().options;
-    if (std::find(given.begin(), given.end(), "--nodes") == given.end())
-      options.insert(options.end(), {"--nodes", "3"});
+    for (const auto& [option, value] : kUsual) {
+      if (std::find(given.begin(), given.end(), option) == given.end())
+        options.insert(options.end(), {option, value});
+    }
     options.insert(options.end(), given.begin(), given.end());
     options.insert(options.end(), {"--seed", seed, "--expect", "invalid"});
     ended = run_json(options);
