@@ -27,9 +27,9 @@ struct Wish {
   size_t id;
 };
 
-class Audit {
+class ObjectAudit {
  public:
-  explicit Audit(const History& history) : history_(history) {
+  explicit ObjectAudit(const History& history) : history_(history) {
     for (size_t id = 0; id < history.size(); ++id) {
       const Operation op = history[id];
       if (op.f() != f::write || !op.key().text().ends_with(kWanted) || !op.argument().is_int()) continue;
@@ -115,7 +115,7 @@ class ObjectCount : public Checker {
     return history.header().workload == "controller";
   }
   Verdict check(const History& history, const Budget& budget) const override {
-    return Audit(history).run(budget);
+    return ObjectAudit(history).run(budget);
   }
 };
 

@@ -173,6 +173,9 @@ class Server {
     replica.on_applied = [this](const Entry&, const kv::Service&) {
       if (api_) api_->store_changed();
     };
+    replica.on_installed = [this](LogIndex, const kv::Service&) {
+      if (api_) api_->store_changed();
+    };
     replica_ = Replica::open(std::move(replica), *env_, error);
     if (!replica_) return {{ServerExit::kBadLog, "cannot use the log: " + error}};
     api_.emplace(context_, options_, *replica_, [this] { return env_->disk().bytes(); });
