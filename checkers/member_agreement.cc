@@ -5,7 +5,7 @@
 //   election-safety  at most one leader per term, over all samples (K7); two leaders in different
 //                    terms at one moment are legal
 //   convergence      progress: after the last heal there is a moment at which all members report
-//                    one leader and one applied history (K9)
+//                    one leader, one applied history and one revision (K9)
 #include <algorithm>
 #include <map>
 #include <optional>
@@ -137,6 +137,9 @@ std::string disagreement(const std::map<Symbol, StatusSample>& latest, size_t no
              std::to_string(head->applied);
     }
     if (sample.chain != head->chain) return name + " has another history";
+    if (sample.at >= 0 && head->at >= 0 && sample.at != head->at)
+      return name + " is at revision " + std::to_string(sample.at) + ", " +
+             std::string(head->node.text()) + " at " + std::to_string(head->at);
   }
   return "";
 }

@@ -18,24 +18,24 @@
 namespace assay {
 namespace {
 
-constexpr std::string_view kWanted = "wanted";
-constexpr std::string_view kObject = "object/";
+constexpr std::string_view kWantedKey = "wanted";
+constexpr std::string_view kCountedObject = "object/";
 
-struct Wish {
+struct CountWish {
   Position asked;
   int64_t number;
   size_t id;
 };
 
-class ObjectAudit {
+class ObjectCounting {
  public:
-  explicit ObjectAudit(const History& history) : history_(history) {
+  explicit ObjectCounting(const History& history) : history_(history) {
     for (size_t id = 0; id < history.size(); ++id) {
       const Operation op = history[id];
-      if (op.f() != f::write || !op.key().text().ends_with(kWanted) || !op.argument().is_int()) continue;
+      if (op.f() != f::write || !op.key().text().ends_with(kWantedKey) || !op.argument().is_int()) continue;
       if (op.type() == OpType::kFail) continue;
       const std::string_view key = op.key().text();
-      wishes_[std::string(key.substr(0, key.size() - kWanted.size()))].push_back(
+      wishes_[std::string(key.substr(0, key.size() - kWantedKey.size()))].push_back(
           {op.invoke_position(), op.argument().as_int(), id});
     }
   }
@@ -70,11 +70,11 @@ class ObjectAudit {
     int64_t objects = 0;
     for (const Value& row : list.result().as_array())
       objects += row.is_array() && row.as_array()[0].is_string() &&
-                 row.as_array()[0].as_text().starts_with(prefix + std::string(kObject));
+                 row.as_array()[0].as_text().starts_with(prefix + std::string(kCountedObject));
     ++lists_;
     most_ = std::max(most_, objects);
-    const Wish* highest = nullptr;
-    for (const Wish& wish : wishes_[prefix])
+    const CountWish* highest = nullptr;
+    for (const CountWish& wish : wishes_[prefix])
       if (wish.asked < list.return_position() && (!highest || wish.number > highest->number))
         highest = &wish;
     const int64_t wanted = highest ? highest->number : 0;
@@ -99,7 +99,7 @@ class ObjectAudit {
   }
 
   const History& history_;
-  std::map<std::string, std::vector<Wish>> wishes_;
+  std::map<std::string, std::vector<CountWish>> wishes_;
   std::map<std::string, bool> convicted_;
   Verdict verdict_{.name = "object-count"};
   int64_t lists_ = 0, most_ = 0, most_wanted_ = 0;
@@ -115,7 +115,7 @@ class ObjectCount : public Checker {
     return history.header().workload == "controller";
   }
   Verdict check(const History& history, const Budget& budget) const override {
-    return ObjectAudit(history).run(budget);
+    return ObjectCounting(history).run(budget);
   }
 };
 

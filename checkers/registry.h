@@ -16,6 +16,12 @@
   X(dirty_reads)          \
   X(reconcile)            \
   X(object_count)         \
+  X(lock)                 \
+  X(bank)                 \
+  X(unique_names)         \
+  X(snapshot_reads)       \
+  X(minority_silence)     \
+  X(convergence)          \
   X(stats)                \
   X(non_vacuity)          \
   X(availability)         \

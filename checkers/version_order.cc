@@ -179,8 +179,8 @@ class Key {
     if (unplaced_delete_) return std::nullopt;  // it may be why
     const Placed* live = nullptr;
     for (const Placed& p : placed_) {
-      if (makes(p)) {
-        live = p.event->value.is_null() ? nullptr : &p;
+      if (!p.absent) {
+        live = makes(p) && p.event->value.is_null() ? nullptr : &p;
       } else if (p.absent && live && !accepted(p)) {
         return Finding{"lost write",
                      sentence(p) + ", though " + sentence(*live) + " and nobody deleted it",

@@ -72,6 +72,8 @@ TEST(NaivePolicies, EachSetsItsOneSwitchOfTheBundledStore) {
   EXPECT_EQ(canary_of("wall-clock-token").service.token, kv::TokenKind::kWallClock);
   EXPECT_TRUE(canary_of("buffered-ack").wrong_acknowledge_from_process_buffer);
   EXPECT_TRUE(canary_of("forgotten-vote").wrong_forget_term_and_vote);
+  for (const char* name : {"content-hash", "counter-restarts", "wall-clock-token", "unversioned"})
+    EXPECT_FALSE((*made_with(name, "", ""))->claims().watch) << name;
   EXPECT_TRUE(canary_of("watch-from-now").wrong_watch_from_now);
   EXPECT_TRUE(canary_of("unchecked-leader-reads").wrong_read_without_quorum);
 }
@@ -155,12 +157,15 @@ TEST(NaiveTargets, OptionsReachTheProgramAndTheClaims) {
   const auto failover = made_with("timeout-failover", "failover-ms", "900");
   EXPECT_EQ(naive_options(**failover).failover_ms, 900);
   EXPECT_EQ((*failover)->claims().election_timeout_min, milliseconds(900));
+  EXPECT_FALSE(naive_options(**made_with("broadcast-copies", "guards", "false")).guards);
+  EXPECT_TRUE(naive_options(**made_with("broadcast-copies", "", "")).guards);
   EXPECT_EQ((*made_with("broadcast-copies", "", ""))->claims().election_timeout_min, Nanos{});
 }
 
 TEST(NaiveTargets, SettingsThatMakeNoSenseAreTheUsersFault) {
   const std::tuple<const char*, const char*, const char*> cases[] = {
       {"both-sides-accept", "merge", "best"},
+      {"broadcast-copies", "guards", "no"},
       {"timeout-failover", "failover-ms", "0"},
       {"timeout-failover", "failover-ms", "5s"},
   };

@@ -32,6 +32,12 @@ const std::vector<NaiveDesign>& designs() {
   return all;
 }
 
+std::vector<TargetOption> options_of(const NaiveDesign& design) {
+  std::vector<TargetOption> options = design.options;
+  options.push_back({"guards", "true", "false: whatever guards a write, it happens"});
+  return options;
+}
+
 class NaiveTarget : public Target {
  public:
   NaiveTarget(std::string name, std::vector<std::string> flags, Nanos election_timeout)
@@ -91,6 +97,8 @@ Result<std::unique_ptr<Target>> make(const NaiveDesign& design, const TargetSett
   Nanos election_timeout;
   if (name == "naive-reachable-group") election_timeout = milliseconds(300);
   for (const auto& [option, text] : given) {
+    if (option == "guards" && text != "true" && text != "false")
+      return expected(name + ".guards", "true or false", text);
     if (option == "merge" && text != "longest" && text != "newest-clock" && text != "union")
       return expected(name + ".merge", "longest, newest-clock or union", text);
     if (option == "failover-ms") {
@@ -114,7 +122,7 @@ std::vector<TargetInfo> naive_targets() {
     targets.push_back(
         {.name = std::string("naive-") + design.name,
          .summary = design.summary,
-         .options = design.options,
+         .options = options_of(design),
          .make = [&design](const TargetSettings& given, uint64_t) { return make(design, given); }});
   }
   return targets;

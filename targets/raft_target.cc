@@ -13,6 +13,8 @@ struct Settings {
   int64_t heartbeat_ms = 50;
   int64_t election_ms_min = 300;
   int64_t election_ms_max = 600;
+  int64_t snapshot_entries = 10'000;
+  int64_t snapshot_keep = 5'000;
   std::string first_leader;         // a node's name; empty: whoever is first
   std::vector<std::string> flags;   // of assay-raft, besides
   int64_t clock_offset_ms_max = 0;  // each node's clock is off by at most so much
@@ -82,6 +84,8 @@ class RaftTarget : public Target {
         spec.argv.end(),
         {"--heartbeat-ms=" + std::to_string(settings_.heartbeat_ms),
          "--election-timeout-ms=" + election_timeout(node),
+         "--snapshot-entries=" + std::to_string(settings_.snapshot_entries),
+         "--snapshot-keep=" + std::to_string(settings_.snapshot_keep),
          "--seed=" + std::to_string(seed_ * 64 + static_cast<uint64_t>(node.index) + 1)});
     if (settings_.clock_offset_ms_max > 0)
       spec.argv.push_back("--clock-offset-ms=" + std::to_string(clock_offset_ms(node)));
@@ -161,6 +165,13 @@ Result<void> set(Settings& settings, const std::string& target, const std::strin
     settings.first_leader = text;
     return {};
   }
+  if (name == "snapshot-entries" || name == "snapshot-keep") {
+    const auto value = number(text);
+    if (!value || *value < 0 || *value > 1'000'000'000)
+      return expected(option, "entries from 0 to 1000000000", text);
+    (name == "snapshot-keep" ? settings.snapshot_keep : settings.snapshot_entries) = *value;
+    return {};
+  }
   if (name == "clock-offset-ms") {
     const auto value = number(text);
     if (!value || *value < 0 || *value > 86'400'000)
@@ -197,12 +208,16 @@ Result<std::unique_ptr<Target>> make(const RaftPolicy& policy, const TargetSetti
 }  // namespace
 
 TargetInfo raft_target_as(RaftPolicy policy) {
-  TargetInfo info{.name = policy.name,
-                  .summary = policy.summary,
-                  .options = {{"heartbeat-ms", "50", "between a leader's heartbeats"},
-                              {"election-timeout-ms", "300-600", "drawn from, by each node"},
-                              {"first-leader", "", "the node that is to lead at the start: n1"}},
-                  .workload = policy.workload};
+  TargetInfo info{
+      .name = policy.name,
+      .summary = policy.summary,
+      .options = {{"heartbeat-ms", "50", "between a leader's heartbeats"},
+                  {"election-timeout-ms", "300-600", "drawn from, by each node"},
+                  {"first-leader", "", "the node that is to lead at the start: n1"},
+                  {"snapshot-entries", "10000",
+                   "applied entries between two snapshots; 0: none are taken"},
+                  {"snapshot-keep", "5000", "entries that stay in the log behind a snapshot"}},
+      .workload = policy.workload};
   if (policy.clock_offset_ms_max >= 0) {
     info.options.push_back({"clock-offset-ms", std::to_string(policy.clock_offset_ms_max),
                             "each node's clock is off by at most so much, drawn"});

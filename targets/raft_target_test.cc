@@ -93,12 +93,23 @@ TEST(RaftTarget, TimesReachTheServerAndTheClaims) {
   EXPECT_EQ(understood(**made_with("heartbeat-ms", "20"), layout_of(3), 0).heartbeat_ms, 20);
 }
 
+TEST(RaftTarget, ThresholdsOfSnapshotsReachTheServer) {
+  const raft::ServerOptions usual = understood(**made_with("", ""), layout_of(3), 0);
+  EXPECT_EQ(usual.snapshot_entries, raft::ServerOptions().snapshot_entries);
+  EXPECT_EQ(usual.snapshot_keep, raft::ServerOptions().snapshot_keep);
+  const auto target = made_with("snapshot-entries", "50");
+  EXPECT_EQ(understood(**target, layout_of(3), 1).snapshot_entries, 50u);
+  EXPECT_EQ(understood(**made_with("snapshot-keep", "3"), layout_of(3), 1).snapshot_keep, 3u);
+}
+
 TEST(RaftTarget, SettingsThatMakeNoSenseAreTheUsersFault) {
   const std::pair<const char*, const char*> cases[] = {
       {"heartbeat-ms", "0"},
       {"heartbeat-ms", "x"},
       {"heartbeat-ms", "200"},
       {"first-leader", "leader"},
+      {"snapshot-entries", "-1"},
+      {"snapshot-keep", "few"},
       {"election-timeout-ms", "600-300"},
       {"election-timeout-ms", "a-b"},
       {"election-timeout-ms", ""},

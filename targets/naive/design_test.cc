@@ -53,6 +53,15 @@ TEST_P(EveryDesign, HonoursGuardsWhileClientsTakeTurns) {
   EXPECT_THAT(cluster.read_all("a"), Each("2"));
 }
 
+TEST_P(EveryDesign, WithoutGuardsWritesOverWhateverIsThere) {
+  Cluster cluster(GetParam().name, 3, {.guards = false});
+  ASSERT_TRUE(cluster.write(1, "a", "1"));
+  cluster.run_for(100);
+  EXPECT_TRUE(cluster.write_if(2, "a", 0, "2"));
+  cluster.run_for(100);
+  EXPECT_THAT(cluster.read_all("a"), Each("2"));
+}
+
 TEST_P(EveryDesign, KeepsWhatItHasAnsweredOverARestartOfAllNodes) {
   Cluster cluster(GetParam().name, 3);
   ASSERT_TRUE(cluster.write(1, "a", "1"));

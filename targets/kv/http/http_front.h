@@ -3,8 +3,8 @@
 //
 // As etcd 3.4 does: keys and values are base64, 64-bit numbers are strings (numbers are taken too),
 // fields with default values are absent, names may be snake_case or camelCase, unknown fields are
-// ignored. What etcd can do and this API cannot (sorting, leases, several watches on one connection,
-// …) is answered with gRPC's code 12, never ignored.
+// ignored. What etcd can do and this API cannot (sorting, leases, several watches on one
+// connection, …) is answered with gRPC's code 12, never ignored.
 #pragma once
 
 #include <cstdint>
@@ -73,6 +73,8 @@ struct NodeStatus {
   uint64_t applied = 0;
   uint64_t chain = 0;  // over all applied entries
   Revision at;
+  uint64_t snapshot = 0;  // the last entry in the newest durable snapshot; 0: there is none
+  uint64_t first = 1;     // the first entry that is still in the log
 };
 
 struct ChainAnswer {

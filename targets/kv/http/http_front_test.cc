@@ -167,10 +167,12 @@ TEST(HttpFront, NodeStatusAndChainAreForTheObserver) {
                               .commit = 9,
                               .applied = 8,
                               .chain = 0xabc,
-                              .at = {7}})
+                              .at = {7},
+                              .snapshot = 5,
+                              .first = 4})
                 .body,
             R"({"role":"leader","term":2,"leader":"n1","commit":9,"applied":8,)"
-            R"("chain":"0000000000000abc","at":7})");
+            R"("chain":"0000000000000abc","at":7,"snapshot":5,"first":4})");
   EXPECT_EQ(render(ChainAnswer{3, {1, 2}}).body,
             R"({"from":3,"hashes":["0000000000000001","0000000000000002"]})");
 }

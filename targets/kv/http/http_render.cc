@@ -275,6 +275,8 @@ HttpResponse render(const NodeStatus& status) {
     out.number("applied", status.applied);
     out.string("chain", hex_of(status.chain));
     out.number("at", status.at.value);
+    out.number("snapshot", status.snapshot);
+    out.number("first", status.first);
   });
 }
 

@@ -21,12 +21,8 @@ struct ServicePolicy {
 class Service {
  public:
   explicit Service(ServicePolicy policy = {}) : policy_(policy), store_(policy.token) {}
-  explicit Service(Store store) : store_(std::move(store)) {}
-  // The same state under a policy: what a snapshot holds says nothing of one.
-  void adopt(ServicePolicy policy) {
-    policy_ = policy;
-    store_.set_tokens(policy.token);
-  }
+  // Takes the place of the whole state; the policy stays.
+  void restore(Store store) { store_.become(std::move(store)); }
 
   // Any request, as one atomic step. An Error means that nothing changed. Takes the request by
   // value: keys and values are moved into the store.

@@ -192,6 +192,12 @@ bool Store::restore_event(KeyValuePtr version) {
   return true;
 }
 
+void Store::become(Store other) {
+  const TokenKind tokens = tokens_;
+  *this = std::move(other);
+  tokens_ = tokens;
+}
+
 std::vector<KeyValuePtr> Store::events(Revision from, size_t limit) const {
   auto it = std::lower_bound(
       events_.begin(), events_.end(), from,

@@ -20,7 +20,6 @@ class Store {
  public:
   explicit Store(TokenKind tokens = TokenKind::kRevision) : tokens_(tokens) {}
   TokenKind tokens() const { return tokens_; }
-  void set_tokens(TokenKind tokens) { tokens_ = tokens; }
   // Of the change that is being made; for TokenKind::kWallClock.
   void set_time(int64_t wall_ms) { wall_ms_ = wall_ms; }
 
@@ -64,6 +63,8 @@ class Store {
   void begin_restore(Revision revision, Revision compacted);
   bool restore_kept(KeyValuePtr version);
   bool restore_event(KeyValuePtr version);
+  // Takes the other's contents; the kind of tokens given from now on stays.
+  void become(Store other);
 
   // Events (puts and tombstones) with mod_revision >= from, in order; those of one change are
   // never split: `limit` is exceeded rather.
@@ -84,9 +85,9 @@ class Store {
   std::pair<Keys::const_iterator, Keys::const_iterator> bounds(std::string_view key,
                                                                std::string_view range_end) const;
   void write(History& history, KeyValuePtr version);
-  int64_t token_of(const KeyValue& version) const;
   void place(History& history, KeyValuePtr version);
   void set_live_hash(History& history, uint64_t hash);
+  int64_t token_of(const KeyValue& version) const;
 
   TokenKind tokens_;
   int64_t wall_ms_ = 0;

@@ -37,6 +37,7 @@ void put_version(std::string& out, const KeyValue& kv) {
     put_number(writer, kv.version);
     if (kv.tombstone()) return;
     put_number(writer, kv.create_revision.value);
+    put_number(writer, kv.token);
     writer.raw(kv.value);
   });
 }
@@ -50,6 +51,7 @@ KeyValuePtr read_version(std::string_view item) {
   kv->version = read_number(reader);
   if (kv->tombstone()) return reader.done() ? kv : nullptr;
   kv->create_revision.value = read_number(reader);
+  kv->token = read_number(reader);
   if (!reader.ok()) return nullptr;
   kv->value = reader.rest();
   return kv;

@@ -72,7 +72,8 @@ TEST(StoreCodec, AnyStoreIsReadBackAndGoesOnAlike) {
     Service service;
     for (int i = 0; i < 60; ++i) service.apply(draw(random, service.revision()));
     const std::string bytes = encoded(service.store());
-    Service restored(decoded(bytes));
+    Service restored;
+    restored.restore(decoded(bytes));
     expect_equal(service.store(), restored.store());
     ASSERT_EQ(encoded(restored.store()), bytes);
     for (int i = 0; i < 20; ++i) {
@@ -81,6 +82,22 @@ TEST(StoreCodec, AnyStoreIsReadBackAndGoesOnAlike) {
       restored.apply(request);
     }
     expect_equal(service.store(), restored.store());
+  }
+}
+
+TEST(StoreCodec, TokensThatAreNoRevisionsStay) {
+  for (const TokenKind kind :
+       {TokenKind::kContentHash, TokenKind::kKeyCounter, TokenKind::kWallClock}) {
+    Service service({.token = kind});
+    service.apply(PutRequest{"k", "before", false}, 1234);
+    Service restored({.token = kind});
+    restored.restore(decoded(encoded(service.store())));
+    EXPECT_NE(restored.store().get("k")->token, 0);
+    EXPECT_EQ(restored.store().get("k")->token, service.store().get("k")->token);
+    EXPECT_EQ(restored.store().tokens(), kind);
+    service.apply(PutRequest{"k", "after", false}, 2345);
+    restored.apply(PutRequest{"k", "after", false}, 2345);
+    EXPECT_EQ(restored.store().get("k")->token, service.store().get("k")->token);
   }
 }
 

@@ -1,5 +1,5 @@
-// Watcher: the changes of a range of keys, from a revision on, in order and without a gap: etcd v3's
-// watch service as plain data. It keeps a revision, nothing of the store: it may be asked with
+// Watcher: the changes of a range of keys, from a revision on, in order and without a gap: etcd
+// v3's watch service as plain data. It keeps a revision, nothing of the store: it may be asked with
 // another store each time (a member whose state was replaced by a snapshot), and goes on from
 // where it was if that store still has the changes, or says that they are gone.
 //
@@ -18,7 +18,8 @@ namespace assay::kv {
 struct WatchRequest {
   std::string key;  // empty: as one zero byte, the first key of all
   std::string range_end;
-  Revision start_revision;  // of the first change wanted; 0: the next one; one to come is waited for
+  Revision
+      start_revision;  // of the first change wanted; 0: the next one; one to come is waited for
   bool progress_notify = false;  // is told now and then how far the changes were looked through
   bool prev_kv = false;          // each change comes with the version before, while that is kept
   bool no_put = false;
@@ -39,7 +40,7 @@ struct WatchResponse {
   bool created = false;
   bool canceled = false;
   Revision compact_revision;  // the wanted changes before it are forgotten; as etcd, -1 of nonsense
-  std::string_view cancel_reason;   // static text
+  std::string_view cancel_reason;  // static text
   std::vector<WatchEvent> events;  // ascending by revision; all of one change are in one answer
 };
 

@@ -48,7 +48,8 @@ class WatcherTest : public ::testing::Test {
   // All that it has to say now, an answer a line.
   std::string rest(Watcher& w, size_t events_max = 1000) {
     std::string text;
-    while (const auto response = w.next(service.store(), events_max)) text += show(*response) + "\n";
+    while (const auto response = w.next(service.store(), events_max))
+      text += show(*response) + "\n";
     return text;
   }
 
@@ -105,8 +106,7 @@ TEST_F(WatcherTest, TellsTheRangeAskedForAndNoOther) {
 TEST_F(WatcherTest, NeverSplitsAChange) {
   for (int i = 0; i < 3; ++i) put_both("w/1", "w/2");
   Watcher w = watcher(2);
-  EXPECT_EQ(rest(w, 1),
-            "4: created\n4: w/1=t@2 w/2=t@2\n4: w/1=t@3 w/2=t@3\n4: w/1=t@4 w/2=t@4\n");
+  EXPECT_EQ(rest(w, 1), "4: created\n4: w/1=t@2 w/2=t@2\n4: w/1=t@3 w/2=t@3\n4: w/1=t@4 w/2=t@4\n");
 }
 
 TEST_F(WatcherTest, LeavesOutTheKindsThatAreFilteredAway) {

@@ -19,6 +19,7 @@ usage: assay-naive --design=NAME --name=n1 --data=DIR --client=ADDR:PORT --peer=
   --design=timeout-failover   a primary; when it is silent, the next node takes over by itself
   --design=reachable-group    whoever can be reached decides, however few they are
   --merge=longest|newest-clock|union  of both-sides-accept (longest)
+  --guards=true|false         false: whatever guards a write, it happens (true)
   --failover-ms=N             of timeout-failover: so long a primary may be silent (500)
 
 The rest, the API, the log and the exit codes are as assay-raft's; see assay-raft --help.
@@ -56,6 +57,10 @@ std::string set_merge(std::string_view text, ServerOptions& options) {
   options.merge = found->second;
   return "";
 }
+std::string set_guards(std::string_view text, ServerOptions& options) {
+  options.guards = text != "false";
+  return text == "true" || text == "false" ? "" : "true or false";
+}
 std::string set_failover(std::string_view text, ServerOptions& options) {
   const auto [end, error] =
       std::from_chars(text.data(), text.data() + text.size(), options.failover_ms);
@@ -66,7 +71,10 @@ std::string set_failover(std::string_view text, ServerOptions& options) {
 }
 
 constexpr std::pair<std::string_view, std::string (*)(std::string_view, ServerOptions&)> kFlags[] =
-    {{"--design=", set_design}, {"--merge=", set_merge}, {"--failover-ms=", set_failover}};
+    {{"--design=", set_design},
+     {"--merge=", set_merge},
+     {"--guards=", set_guards},
+     {"--failover-ms=", set_failover}};
 
 }  // namespace
 

@@ -92,8 +92,10 @@ class Server {
 
   void make_design(const std::vector<std::string>& records) {
     env_.emplace(*journal_, *net_);
-    DesignOptions design{
-        .self = common().id(), .failover_ms = options_.failover_ms, .merge = options_.merge};
+    DesignOptions design{.self = common().id(),
+                         .guards = options_.guards,
+                         .failover_ms = options_.failover_ms,
+                         .merge = options_.merge};
     for (const raft::MemberAddress& member : common().cluster) design.members.push_back(member.id);
     design_ = options_.design.make(design, *env_);
     for (const std::string& record : records) design_->restore(record);

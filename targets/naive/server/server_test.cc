@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "checkers/history/watch_value.h"
 #include "targets/naive/server/journal.h"
 #include "targets/raft/server/testing_servers.h"
 
@@ -22,12 +23,13 @@ std::vector<std::string> arguments(std::vector<std::string> more) {
 }
 
 TEST(NaiveOptions, SayWhichDesignAndHow) {
-  const auto parsed =
-      parse_options(arguments({"--design=both-sides-accept", "--merge=union", "--failover-ms=70"}));
+  const auto parsed = parse_options(arguments(
+      {"--design=both-sides-accept", "--merge=union", "--failover-ms=70", "--guards=false"}));
   const auto& options = std::get<ServerOptions>(parsed);
   EXPECT_EQ(options.design.name, "both-sides-accept");
   EXPECT_EQ(options.merge, Merge::kUnion);
   EXPECT_EQ(options.failover_ms, 70);
+  EXPECT_FALSE(options.guards);
   EXPECT_EQ(options.common.id(), NodeId{2});
 }
 
@@ -37,6 +39,7 @@ TEST(NaiveOptions, WhatMakesNoSenseIsNamed) {
       {{"--design=raft"}, "--design: expected a design, found \"raft\""},
       {{"--design=timeout-failover", "--failover-ms=0"}, "--failover-ms: expected milliseconds"},
       {{"--design=timeout-failover", "--failover-ms=5s"}, "--failover-ms: expected milliseconds"},
+      {{"--design=both-sides-accept", "--guards=0"}, "--guards: expected true or false"},
       {{"--design=both-sides-accept", "--merge=best"}, "--merge: expected longest"},
       {{"--design=both-sides-accept", "--marge=best"}, "unknown option --marge"},
   };
@@ -70,6 +73,18 @@ class NaiveServers : public testing::TestWithParam<DesignName> {
  protected:
   HttpReply post(int node, const char* target, const std::string& body) {
     return asker_.http(servers_.node(node), "POST", target, body);
+  }
+  // What a watch from the first change on collects in a while.
+  Value watched(int node) {
+    const auto client = make_kv_client(loop_, servers_.node(node), {});
+    Op op;
+    op.f = f::watch;
+    op.key = Symbol("a");
+    op.value = to_value(WatchWish{.prefix = op.key, .from = 2, .span = milliseconds(300)});
+    std::optional<Op> done;
+    client->invoke(op, [&](Op completion) { done = std::move(completion); });
+    EXPECT_TRUE(loop_.run_until([&] { return done.has_value(); }));
+    return done->value;
   }
   bool eventually(const std::function<bool()>& condition) {
     const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(20);
@@ -122,6 +137,7 @@ TEST_P(NaiveServers, ServeOnEveryNodeAndKeepWhatTheyAnsweredOverAKill) {
     EXPECT_THAT(post(i, "/v3/kv/range", R"({"key":"YQ=="})").body, testing::HasSubstr("MQ=="));
   const HttpReply chain = asker_.http(servers_.node(2), "GET", "/assay/chain?last=5", "");
   EXPECT_THAT(chain.body, testing::HasSubstr("hashes"));
+  EXPECT_EQ(watched(2)["events"].as_array().size(), 1u);
   for (int i = 0; i < 3; ++i) servers_.child(i).end(SIGKILL);
   start_all();
   ASSERT_TRUE(all_have_applied(1));

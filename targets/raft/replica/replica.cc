@@ -176,19 +176,21 @@ Replica::Replica(ReplicaOptions options, Env& env, WalRecovery recovery, Snapsho
       env_(env),
       wal_(wal_options(options_), env, recovery, [this] { on_durable(); }),
       core_(options_.raft, restored(recovery)),
-      service_(std::move(snapshot.service)),
+      service_(options_.canary.service),
       forward_filter_(core_.term()),
       snapshot_(snapshot.head.last),
       snapshot_bytes_(snapshot.bytes),
       receiver_(
           env, core_.id(), options_.raft.mutations,
           [this](NodeId to, const SnapshotAck& ack) { env_.net().send(to, encode(ack)); },
-          [this](const SnapshotHead& head, kv::Service service, size_t bytes) {
-            on_whole_snapshot(head, std::move(service), bytes);
+          [this](const SnapshotHead& head, kv::Store store, size_t bytes) {
+            on_whole_snapshot(head, std::move(store), bytes);
           }),
       seen_term_(core_.term()) {
-  service_.adopt(options_.canary.service);
-  if (snapshot_.index.value > 0) chain_.begin_behind(snapshot_.index, snapshot.head.chain);
+  if (snapshot_.index.value > 0) {
+    service_.restore(std::move(snapshot.store));
+    chain_.begin_behind(snapshot_.index, snapshot.head.chain);
+  }
   if (recovery.cut_torn_tail) marks_.hit(ReplicaMark::kTornTailCut);
   if (recovery.removed_torn_segment) marks_.hit(ReplicaMark::kTornSegmentRemoved);
   if (recovery.begins_anew) marks_.hit(ReplicaMark::kLogBegunAnew);
@@ -595,7 +597,7 @@ void Replica::take_snapshot_when_due() {
   if (snapshot_bytes_ > kSmall && applied_bytes_ < snapshot_bytes_) return;
   applied_bytes_ = 0;
   taking_.reset(new Taking{
-      SnapshotWriter(state_head(), service_),
+      SnapshotWriter(state_head(), service_.store()),
       {env_, chain_.index(), "own" + std::to_string(++snapshots_), options_.raft.mutations}});
   write_on();
 }
@@ -674,7 +676,7 @@ void Replica::begin_stream(NodeId to) {
   stream.stream = ++streams_;
   senders_.erase(to);
   senders_.try_emplace(
-      to, options_.stream, std::move(stream), SnapshotWriter(state_head(), service_),
+      to, options_.stream, std::move(stream), SnapshotWriter(state_head(), service_.store()),
       [this, to](const SnapshotChunk& chunk) { env_.net().send(to, encode(chunk)); });
 }
 
@@ -737,11 +739,11 @@ void Replica::on_snapshot_chunk(SnapshotChunk chunk) {
   }
 }
 
-void Replica::on_whole_snapshot(const SnapshotHead& head, kv::Service service, size_t bytes) {
+void Replica::on_whole_snapshot(const SnapshotHead& head, kv::Store store, size_t bytes) {
   // What was handed over before it is written before it.
   drain();
   if (core_.install(head.last.index, head.last.term)) {
-    install(head, std::move(service), bytes);
+    install(head, std::move(store), bytes);
   } else {
     marks_.hit(ReplicaMark::kSnapshotTooLate);
     keep_or_drop(head.last, bytes);
@@ -749,10 +751,10 @@ void Replica::on_whole_snapshot(const SnapshotHead& head, kv::Service service, s
   pump();
 }
 
-void Replica::install(const SnapshotHead& head, kv::Service service, size_t bytes) {
+void Replica::install(const SnapshotHead& head, kv::Store store, size_t bytes) {
   marks_.hit(ReplicaMark::kSnapshotInstalled);
-  service_ = mutated(Mutation::kInstallMerges) ? merged(service) : std::move(service);
-  service_.adopt(options_.canary.service);
+  if (mutated(Mutation::kInstallMerges)) store = merged(store);
+  service_.restore(std::move(store));
   chain_.begin_behind(head.last.index, head.chain);
   applied_bytes_ = 0;
   if (core_.log().before_first() == head.last.index) wal_.reset(head.last);
@@ -772,8 +774,8 @@ std::vector<uint64_t> Replica::pending_writes() const {
 }
 
 // The planted bug: keys stay of which the snapshot says nothing any more.
-kv::Service Replica::merged(const kv::Service& service) const {
-  auto frozen = service.store().freeze();
+kv::Store Replica::merged(const kv::Store& installed) const {
+  auto frozen = installed.freeze();
   const kv::Store& old = service_.store();
   const std::string all(1, '\0');
   auto versions = old.range(all, all, old.revision(), 0).kvs;
@@ -785,7 +787,7 @@ kv::Service Replica::merged(const kv::Service& service) const {
   store.begin_restore(frozen.revision, {});
   for (auto& version : versions) store.restore_event(std::move(version));
   store.compact(frozen.compacted);
-  return kv::Service(std::move(store));
+  return store;
 }
 
 // --- The canary that acknowledges before the commit ----------------------------------------------

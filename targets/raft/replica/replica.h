@@ -257,10 +257,10 @@ class Replica {
   void begin_stream(NodeId to);
   void end_streams();
   void tick_streams();
-  void on_whole_snapshot(const SnapshotHead& head, kv::Service service, size_t bytes);
-  void install(const SnapshotHead& head, kv::Service service, size_t bytes);
+  void on_whole_snapshot(const SnapshotHead& head, kv::Store store, size_t bytes);
+  void install(const SnapshotHead& head, kv::Store store, size_t bytes);
   std::vector<uint64_t> pending_writes() const;
-  kv::Service merged(const kv::Service& service) const;
+  kv::Store merged(const kv::Store& installed) const;
 
   // The canary that acknowledges before the commit.
   void prepare_early_results();

@@ -54,7 +54,7 @@ class ReplicaSnapshots : public ReplicaTest {
   SnapshotChunk snapshot_of_leader() {
     const ReplicaStatus status = (*this)[1].status();
     const Term term = (*this)[1].core().log().term_at(status.applied);
-    SnapshotWriter writer({{status.applied, term}, status.chain}, (*this)[1].service());
+    SnapshotWriter writer({{status.applied, term}, status.chain}, (*this)[1].service().store());
     SnapshotChunk chunk;
     chunk.from = NodeId{1};
     chunk.term = status.term;

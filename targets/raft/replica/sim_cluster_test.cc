@@ -619,7 +619,7 @@ namespace {
 // Every bit of a member's state.
 std::string whole_state(const Replica& replica) {
   SnapshotWriter writer({{replica.status().applied, {}}, replica.status().chain},
-                        replica.service());
+                        replica.service().store());
   std::string bytes;
   while (!writer.done()) bytes += writer.next(1 << 20);
   return bytes;

@@ -12,8 +12,8 @@ constexpr size_t kSnapshotCrcBytes = 4;
 
 }  // namespace
 
-SnapshotWriter::SnapshotWriter(const SnapshotHead& head, const kv::Service& service)
-    : head_(head), store_(service.store()) {}
+SnapshotWriter::SnapshotWriter(const SnapshotHead& head, const kv::Store& store)
+    : head_(head), store_(store) {}
 
 std::string SnapshotWriter::next(size_t bytes) {
   std::string out;

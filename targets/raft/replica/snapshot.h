@@ -13,7 +13,6 @@
 #include <string>
 #include <string_view>
 
-#include "targets/kv/service/service.h"
 #include "targets/kv/service/store_codec.h"
 #include "targets/raft/replica/wal_format.h"
 
@@ -27,7 +26,7 @@ struct SnapshotHead {
 class SnapshotWriter {
  public:
   // Of the state as it is now; it may go on changing.
-  SnapshotWriter(const SnapshotHead& head, const kv::Service& service);
+  SnapshotWriter(const SnapshotHead& head, const kv::Store& store);
 
   const SnapshotHead& head() const { return head_; }
   bool done() const { return done_; }
@@ -53,7 +52,7 @@ class SnapshotReader {
   bool head_known() const { return state_ > State::kHead; }
   const SnapshotHead& head() const { return head_; }
   // When complete.
-  kv::Service release() { return kv::Service(store_.release()); }
+  kv::Store release() { return store_.release(); }
 
  private:
   enum class State { kBad, kHead, kStore, kCrc, kComplete };

@@ -27,7 +27,7 @@ bool load(Disk& disk, const std::string& file, Mutations mutations, SnapshotReco
   if (!any_part && (!fits || !reader.complete())) return false;
   if (snapshot_file_name(reader.head().last.index) != file) return false;
   recovery.head = reader.head();
-  recovery.service = reader.release();
+  recovery.store = reader.release();
   recovery.file = file;
   recovery.bytes = bytes.size();
   return true;

@@ -21,7 +21,7 @@ std::string snapshot_file_name(LogIndex index);
 // What the folder held when the process started.
 struct SnapshotRecovery {
   SnapshotHead head;  // of the newest whole snapshot; index 0: there is none
-  kv::Service service;
+  kv::Store store{kv::TokenKind::kRevision};
   std::string file;                 // its name
   size_t bytes = 0;                 // its size
   std::vector<std::string> others;  // older ones, parts, and those that do not check

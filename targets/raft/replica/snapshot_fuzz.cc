@@ -18,8 +18,8 @@ void check(std::string_view bytes) {
   for (const char& byte : bytes) slow_fits = slow.feed({&byte, 1}) && slow_fits;
   if (fits != slow_fits || reader.complete() != slow.complete()) std::abort();
   if (!reader.complete()) return;
-  const auto service = reader.release();
-  SnapshotWriter writer(reader.head(), service);
+  const auto store = reader.release();
+  SnapshotWriter writer(reader.head(), store);
   std::string again;
   while (!writer.done()) again += writer.next(1);
   if (again != bytes) std::abort();

@@ -157,10 +157,10 @@ void SnapshotReceiver::finish() {
   incoming_->file.finish([this] {
     acknowledge(false, incoming_->stream);
     const SnapshotHead head = incoming_->reader.head();
-    kv::Service service = incoming_->reader.release();
+    kv::Store store = incoming_->reader.release();
     const size_t bytes = incoming_->taken;
     incoming_.reset();
-    on_whole_(head, std::move(service), bytes);
+    on_whole_(head, std::move(store), bytes);
   });
 }
 

@@ -53,7 +53,7 @@ class SnapshotReceiver {
  public:
   using Acknowledge = std::function<void(NodeId to, const SnapshotAck& ack)>;
   // The snapshot is whole, checked, and durable under its name; it has so many bytes.
-  using OnWhole = std::function<void(const SnapshotHead& head, kv::Service service, size_t bytes)>;
+  using OnWhole = std::function<void(const SnapshotHead& head, kv::Store store, size_t bytes)>;
 
   SnapshotReceiver(Env& env, NodeId self, Mutations mutations, Acknowledge acknowledge,
                    OnWhole on_whole);

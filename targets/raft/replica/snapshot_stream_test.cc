@@ -1,5 +1,6 @@
 #include "targets/raft/replica/snapshot_stream.h"
 
+#include "targets/kv/service/service.h"
 #include "targets/raft/replica/testing_wal.h"
 
 namespace assay::raft {
@@ -18,7 +19,7 @@ class SnapshotStream : public WalTest {
     stream.from = NodeId{1};
     stream.term = Term{3};
     stream.stream = ++streams_;
-    sender_.emplace(limits_, stream, SnapshotWriter({{LogIndex{61}, Term{2}}, 7}, service_),
+    sender_.emplace(limits_, stream, SnapshotWriter({{LogIndex{61}, Term{2}}, 7}, service_.store()),
                     [this](const SnapshotChunk& chunk) { chunks_.push_back(chunk); });
   }
   // All chunks on their way arrive, as `order` says; then what is acknowledged comes back.
@@ -53,11 +54,11 @@ class SnapshotStream : public WalTest {
                                EXPECT_EQ(to, NodeId{1});
                                acks_.push_back(ack);
                              },
-                             [this](const SnapshotHead& head, kv::Service service, size_t) {
+                             [this](const SnapshotHead& head, const kv::Store& store, size_t) {
                                ++arrived_;
                                EXPECT_EQ(head.last, (LogPosition{LogIndex{61}, Term{2}}));
                                EXPECT_EQ(head.chain, 7u);
-                               arrived_hash_ = service.state_hash();
+                               arrived_hash_ = store.state_hash();
                              }};
 };
 

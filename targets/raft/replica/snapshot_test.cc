@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "targets/kv/service/service.h"
 #include "targets/raft/replica/snapshot_files.h"
 #include "targets/raft/replica/testing_wal.h"
 
@@ -18,15 +19,15 @@ kv::Service service_with(int keys) {
   return service;
 }
 
-std::string snapshot_of(const kv::Service& service, uint64_t index, size_t slice = 100) {
-  SnapshotWriter writer({{LogIndex{index}, Term{3}}, 0xabc}, service);
+std::string snapshot_of(const kv::Store& store, uint64_t index, size_t slice = 100) {
+  SnapshotWriter writer({{LogIndex{index}, Term{3}}, 0xabc}, store);
   std::string bytes;
   while (!writer.done()) bytes += writer.next(slice);
   return bytes;
 }
 
 TEST(Snapshot, IsReadBackWhole) {
-  const kv::Service service = service_with(30);
+  const kv::Store service = service_with(30).store();
   const std::string bytes = snapshot_of(service, 42);
   EXPECT_EQ(snapshot_of(service, 42, 1), bytes) << "slices do not show";
   SnapshotReader reader;
@@ -34,14 +35,14 @@ TEST(Snapshot, IsReadBackWhole) {
   ASSERT_TRUE(reader.complete());
   EXPECT_EQ(reader.head().last, (LogPosition{LogIndex{42}, Term{3}}));
   EXPECT_EQ(reader.head().chain, 0xabcu);
-  const kv::Service back = reader.release();
+  const kv::Store back = reader.release();
   EXPECT_EQ(back.state_hash(), service.state_hash());
   EXPECT_EQ(back.compacted(), service.compacted());
   EXPECT_EQ(snapshot_of(back, 42), bytes);
 }
 
 TEST(Snapshot, APartIsNeverComplete) {
-  const std::string bytes = snapshot_of(service_with(20), 42);
+  const std::string bytes = snapshot_of(service_with(20).store(), 42);
   for (size_t length = 0; length < bytes.size(); ++length) {
     SnapshotReader reader;
     ASSERT_TRUE(reader.feed(bytes.substr(0, length)));
@@ -53,7 +54,7 @@ TEST(Snapshot, APartIsNeverComplete) {
 }
 
 TEST(Snapshot, AnyFlippedBitIsNoticed) {
-  const std::string bytes = snapshot_of(service_with(20), 42);
+  const std::string bytes = snapshot_of(service_with(20).store(), 42);
   for (size_t at = 0; at < bytes.size(); ++at) {
     std::string damaged = bytes;
     damaged[at] ^= static_cast<char>(1u << (at % 8));
@@ -67,7 +68,7 @@ class SnapshotFilesTest : public WalTest {
  protected:
   // Written by a process that dies after so many steps of the disk; true if it came to the end.
   bool write_snapshot(uint64_t index, int steps = 1000, Mutations mutations = {}) {
-    const std::string bytes = snapshot_of(service_, index);
+    const std::string bytes = snapshot_of(service_.store(), index);
     SnapshotFile file(env_, LogIndex{index}, std::to_string(++number_), mutations);
     bool finished = false;
     file.append(bytes.substr(0, bytes.size() / 2), [&] {
@@ -94,7 +95,7 @@ TEST_F(SnapshotFilesTest, TheNewestIsRecoveredAndTheOthersGo) {
   for (uint64_t index : {99, 100, 7}) EXPECT_TRUE(write_snapshot(index));
   const SnapshotRecovery recovery = recovered();
   EXPECT_EQ(recovery.head.last.index, LogIndex{100});
-  EXPECT_EQ(recovery.service.state_hash(), service_.state_hash());
+  EXPECT_EQ(recovery.store.state_hash(), service_.state_hash());
   EXPECT_EQ(recovery.make_durable(disk_), "");
   EXPECT_EQ(disk_.files().size(), 1u);
   EXPECT_EQ(newest(), 100u);
@@ -111,7 +112,7 @@ TEST_F(SnapshotFilesTest, APartlyWrittenOneIsNeverLoaded) {
       if (seed > 1) disk_.lose_power(random);
       const uint64_t found = newest();
       ASSERT_TRUE(found == 9 || (found == 5 && !finished)) << found << " after " << steps;
-      ASSERT_EQ(recovered().service.state_hash(), service_.state_hash());
+      ASSERT_EQ(recovered().store.state_hash(), service_.state_hash());
       ASSERT_EQ(recovered().refused, 0u);
       if (finished) break;
     }
@@ -135,7 +136,7 @@ TEST_F(SnapshotFilesTest, WithItsNameTooEarlyAPartIsLoaded) {
   ASSERT_FALSE(write_snapshot(9, 3, Mutation::kPartSnapshotLoaded));
   const SnapshotRecovery recovery = recovered(Mutation::kPartSnapshotLoaded);
   EXPECT_EQ(recovery.head.last.index, LogIndex{9});
-  EXPECT_NE(recovery.service.state_hash(), service_.state_hash());
+  EXPECT_NE(recovery.store.state_hash(), service_.state_hash());
   EXPECT_EQ(newest(), 5u) << "by the checksum it would have been noticed";
 }
 

@@ -94,7 +94,9 @@ kv::NodeStatus Api::node_status() const {
           .commit = status.commit.value,
           .applied = status.applied.value,
           .chain = status.chain,
-          .at = status.revision};
+          .at = status.revision,
+          .snapshot = status.snapshot.value,
+          .first = status.first_index.value};
 }
 
 std::vector<kv::Member> Api::members() const {

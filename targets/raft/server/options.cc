@@ -24,6 +24,10 @@ usage: assay-raft --name n1 --data DIR --client ADDR:PORT --peer ADDR:PORT --clu
   --election-timeout-ms MIN-MAX  drawn from this range; MIN at least twice the heartbeat (300-600)
   --seed N                    of the election time-outs (drawn)
   --segment-bytes N           a file of the log is left when it is larger (16777216)
+  --snapshot-entries N        applied entries from one snapshot to the next; the log before it goes;
+                              0: none (10000)
+  --snapshot-keep N           of those in the snapshot, how many stay in the log, for nodes that
+                              lag a little; others are sent the whole state (5000)
   --pending-requests-max N    further requests are refused (10000)
   --watch-progress-ms N       between progress notifications, for watches that ask for them (500)
   --help, --version
@@ -175,6 +179,14 @@ std::vector<Flag> flags_for(ServerOptions& o) {
       {"--segment-bytes", false,
        [&](auto v) {
          return set_number(v, 4096, uint64_t{1} << 40, [&](uint64_t n) { o.segment_bytes = n; });
+       }},
+      {"--snapshot-entries", false,
+       [&](auto v) {
+         return set_number(v, 0, uint64_t{1} << 40, [&](uint64_t n) { o.snapshot_entries = n; });
+       }},
+      {"--snapshot-keep", false,
+       [&](auto v) {
+         return set_number(v, 0, uint64_t{1} << 40, [&](uint64_t n) { o.snapshot_keep = n; });
        }},
       {"--pending-requests-max", false,
        [&](auto v) {

@@ -36,6 +36,8 @@ struct ServerOptions {
   int election_ms_max = 600;
   uint64_t seed = 0;  // of the election time-outs; 0: drawn at the start
   size_t segment_bytes = 16 << 20;
+  uint64_t snapshot_entries = 10'000;
+  uint64_t snapshot_keep = 5'000;
   size_t pending_requests_max = 10'000;
   int watch_progress_ms = 500;
   Canary canary;

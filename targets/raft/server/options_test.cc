@@ -50,6 +50,8 @@ TEST(ServerOptions, DefaultsAreThoseOfTheHelp) {
   EXPECT_EQ(options.heartbeat_ms, 50);
   EXPECT_EQ(options.election_ms_min, 300);
   EXPECT_EQ(options.election_ms_max, 600);
+  EXPECT_EQ(options.snapshot_entries, 10'000u);
+  EXPECT_EQ(options.snapshot_keep, 5'000u);
   EXPECT_FALSE(options.canary.wrong_local_reads_from_any_node);
   EXPECT_FALSE(options.canary.wrong_acknowledge_before_commit);
   EXPECT_FALSE(options.canary.wrong_acknowledge_from_process_buffer);
@@ -64,6 +66,7 @@ TEST(ServerOptions, EveryFlagIsTaken) {
   const ServerOptions options =
       parsed(std::string(kGood) +
              " --heartbeat-ms=20 --election-timeout-ms 100-200 --seed 7 --segment-bytes 8192 "
+             "--snapshot-entries 50 --snapshot-keep=7 "
              "--pending-requests-max 5 --unsafe-canary-local-reads --unsafe-canary-early-ack "
              "--unsafe-canary-buffered-ack --unsafe-canary-forgotten-vote "
              "--unsafe-canary-unchecked-leader-reads --unsafe-canary-watch-from-now "
@@ -76,6 +79,8 @@ TEST(ServerOptions, EveryFlagIsTaken) {
   EXPECT_EQ(options.segment_bytes, 8192u);
   EXPECT_EQ(options.pending_requests_max, 5u);
   EXPECT_EQ(options.watch_progress_ms, 70);
+  EXPECT_EQ(options.snapshot_entries, 50u);
+  EXPECT_EQ(options.snapshot_keep, 7u);
   EXPECT_TRUE(options.canary.wrong_local_reads_from_any_node);
   EXPECT_TRUE(options.canary.wrong_acknowledge_before_commit);
   EXPECT_TRUE(options.canary.wrong_acknowledge_from_process_buffer);

@@ -58,6 +58,8 @@ ReplicaOptions replica_options(const ServerOptions& options) {
   replica.raft.seed = kv::Hasher(seed).add(options.id().value).value();
   replica.incarnation = random_number();
   replica.segment_bytes = options.segment_bytes;
+  replica.snapshot_entries = options.snapshot_entries;
+  replica.snapshot_keep_entries = options.snapshot_keep;
   replica.pending_requests_max = options.pending_requests_max;
   replica.canary = options.canary;
   if (options.canary.wrong_forget_term_and_vote)
@@ -173,8 +175,10 @@ class Server {
     replica.on_applied = [this](const Entry&, const kv::Service&) {
       if (api_) api_->store_changed();
     };
-    replica.on_installed = [this](LogIndex, const kv::Service&) {
-      if (api_) api_->store_changed();
+    replica.on_installed = [this](LogIndex index, const kv::Service&) {
+      log_line("installed a snapshot that ends with entry " + std::to_string(index.value) +
+               ", from " + api_->name_of(replica_->core().leader()));
+      api_->store_changed();
     };
     replica_ = Replica::open(std::move(replica), *env_, error);
     if (!replica_) return {{ServerExit::kBadLog, "cannot use the log: " + error}};
@@ -185,10 +189,14 @@ class Server {
   void serve() {
     const ReplicaStatus status = replica_->status();
     log_line("started: version " ASSAY_VERSION ", " + std::to_string(status.last_index.value) +
-             " entries in the log, term " + std::to_string(status.term.value) + ", clients on " +
+             " entries, of them " + std::to_string(status.snapshot.value) +
+             " in a snapshot, term " + std::to_string(status.term.value) + ", clients on " +
              options_.client.to_string());
     if (replica_->marks().count(ReplicaMark::kTornTailCut) > 0) {
       log_line("the last write before the end was incomplete, and was cut off");
+    }
+    if (replica_->marks().count(ReplicaMark::kSnapshotDamaged) > 0) {
+      log_line("a damaged snapshot was passed over; an older one and the log were used");
     }
     env_->set_pump([this] {
       replica_->pump();
@@ -220,6 +228,10 @@ class Server {
 
   void note_changes() {
     const Core& core = replica_->core();
+    const uint64_t streams = replica_->marks().count(ReplicaMark::kSnapshotStreamed);
+    if (std::exchange(seen_streams_, streams) != streams) {
+      log_line("sends a snapshot to a node that lags");
+    }
     if (core.leader() == seen_leader_ && (core.term() == seen_term_ || !core.leader())) return;
     const std::string term = " term " + std::to_string(core.term().value);
     const bool led = seen_leader_ == core.id();
@@ -246,6 +258,7 @@ class Server {
   steady_clock::time_point next_tick_;
   NodeId seen_leader_;
   Term seen_term_;
+  uint64_t seen_streams_ = 0;
 };
 
 }  // namespace

@@ -396,6 +396,118 @@ TEST_F(ServerTest, LocalReadsAreStaleOnAFollowerThatIsCutOff) {
   EXPECT_EQ(run(first, op_of(f::read, "k", {})).value, Value(1)) << "asked nobody";
 }
 
+// --- Snapshots -----------------------------------------------------------------------------------
+
+uint64_t disk_bytes(const NodeInfo& node) {
+  uint64_t bytes = 0;
+  for (const auto& file : std::filesystem::directory_iterator(node.folder)) {
+    std::error_code gone;
+    const uint64_t size = file.file_size(gone);
+    bytes += gone ? 0 : size;
+  }
+  return bytes;
+}
+
+class SnapshotServerTest : public ServerTest {
+ protected:
+  static constexpr int kValueBytes = 500;
+
+  SnapshotServerTest() {
+    start(3, {"--snapshot-entries", "20", "--snapshot-keep", "5", "--segment-bytes", "4096"});
+  }
+  // So many puts on a few keys; now and then what they replaced is forgotten.
+  void write(int node, int count) {
+    for (int i = 0; i < count; ++i) {
+      const std::string value = std::to_string(++wrote_) + std::string(kValueBytes, 'x');
+      EXPECT_EQ(run(node, op_of(f::write, "k" + std::to_string(i % 5), Value(value))).type,
+                OpType::kOk);
+      if (i % 50 != 49) continue;
+      const int64_t at = asker_.status(servers_->node(node)).int_or("at", 0);
+      post(node, "/v3/kv/compaction", R"({"revision":")" + std::to_string(at) + R"("})");
+    }
+  }
+
+  int wrote_ = 0;
+};
+
+TEST_F(SnapshotServerTest, ANodeThatMissedWhatIsGoneCatchesUpByASnapshot) {
+  const int first = leader();
+  const int victim = (first + 1) % 3;
+  write(first, 10);
+  servers_->child(victim).end(SIGKILL);
+  write(first, 400);
+  servers_->start(victim);
+  EXPECT_TRUE(loop_.run_until([&] { return converged(); }, std::chrono::seconds(30)));
+  EXPECT_THAT(servers_->log(victim), HasSubstr("installed a snapshot that ends with entry"));
+  EXPECT_THAT(servers_->log(first), HasSubstr("sends a snapshot to a node that lags"));
+  const Value status = asker_.status(servers_->node(victim));
+  EXPECT_GT(status.int_or("snapshot", 0), 300);
+  EXPECT_GT(status.int_or("first", 0), 300);
+  for (int i = 0; i < 5; ++i) {
+    const Op op = op_of(f::read, "k" + std::to_string(i), {});
+    EXPECT_EQ(run_until_ok(victim, op).value, run_until_ok(first, op).value);
+  }
+  // The chain is known from the snapshot on, and equal to that of the others.
+  std::optional<Value> here;
+  std::optional<Value> there;
+  fetch_kv_chain(loop_, servers_->node(victim), 1000, [&](Result<Value> v) { here = *v; });
+  fetch_kv_chain(loop_, servers_->node(first), 1000, [&](Result<Value> v) { there = *v; });
+  ASSERT_TRUE(loop_.run_until([&] { return here && there; }));
+  EXPECT_LT((*here)["hashes"].as_array().size(), (*there)["hashes"].as_array().size());
+  EXPECT_EQ((*here)["hashes"].as_array().back(), (*there)["hashes"].as_array().back());
+}
+
+TEST_F(SnapshotServerTest, TheDiskHoldsTheStateAndALittleOfTheLog) {
+  const int first = leader();
+  write(first, 600);
+  ASSERT_TRUE(loop_.run_until([&] { return converged(); }));
+  for (int node = 0; node < 3; ++node) {
+    // At most 55 versions and 60 entries of some 600 bytes, three times; all were 600 of both.
+    EXPECT_TRUE(loop_.run_until([&] { return disk_bytes(servers_->node(node)) < 150'000; }))
+        << disk_bytes(servers_->node(node));
+    const std::string told = post(node, "/v3/maintenance/status", "{}");
+    EXPECT_THAT(told, HasSubstr("\"dbSize\""));
+  }
+}
+
+TEST_F(SnapshotServerTest, EverythingSurvivesTheDeathOfAllNodes) {
+  const int first = leader();
+  write(first, 120);
+  const Value before = asker_.status(servers_->node(first));
+  for (int i = 0; i < 3; ++i) servers_->child(i).end(SIGKILL);
+  servers_->start_all();
+  leader();
+  for (int i = 0; i < 5; ++i) {
+    const Op read = run_until_ok(i % 3, op_of(f::read, "k" + std::to_string(i), {}));
+    EXPECT_EQ(read.value, Value(std::to_string(115 + i + 1) + std::string(kValueBytes, 'x')));
+    EXPECT_EQ(read.at, Token(before.int_or("at", -1)));
+  }
+  EXPECT_THAT(servers_->log(first), HasSubstr(" in a snapshot, term"));
+}
+
+// A watch goes on over an install: the changes are in the snapshot. A node that is stopped is sent
+// as many appends as may be unanswered, and no more.
+TEST_F(SnapshotServerTest, AWatchIsToldWhatASnapshotBrings) {
+  const int first = leader();
+  const int lagging = (first + 1) % 3;
+  run(first, op_of(f::write, "w/1", 0));  // 2
+  ASSERT_TRUE(loop_.run_until([&] { return converged(); }));
+  auto watcher = make_kv_client(loop_, servers_->node(lagging), {});
+  std::optional<Op> done;
+  watcher->invoke(watch_of(2, seconds(8)), [&](Op completed) { done = std::move(completed); });
+  loop_.run_for(std::chrono::milliseconds(50));
+  servers_->child(lagging).signal(SIGSTOP);
+  for (int i = 0; i < 150; ++i) run(first, op_of(f::write, "w/1", i));
+  servers_->child(lagging).signal(SIGCONT);
+  ASSERT_TRUE(loop_.run_until([&] { return done.has_value(); }, std::chrono::seconds(20)));
+  EXPECT_THAT(servers_->log(lagging), HasSubstr("installed a snapshot"));
+  const std::vector<int64_t> revisions = revisions_in(*done);
+  EXPECT_EQ(revisions.size(), 151u);
+  for (size_t i = 0; i < revisions.size(); ++i) {
+    EXPECT_EQ(revisions[i], static_cast<int64_t>(i + 2));
+  }
+}
+
 // --- Links that are cut --------------------------------------------------------------------------
 
 int shell(const std::string& command) {
