@@ -37,6 +37,9 @@ bool observes(const KeyEvent& event) {
   return event.latest && event.tells_token() && !(event.did == Did::kGuard && event.ok());
 }
 
+// A guard that was accepted found its token current.
+bool held(const KeyEvent& event) { return event.ok() && event.guarded() && !event.creates(); }
+
 // From when on a state provably was, until when it provably was.
 struct Seen {
   Position first_ret = kOpen;
@@ -47,7 +50,6 @@ struct Seen {
   void add(const KeyEvent& event) {
     if (!first || event.ret < first_ret) first_ret = event.ret, first = &event;
     if (!last || event.call > last_call) last_call = event.call, last = &event;
-    if (event.accepted()) maker = &event;
   }
 };
 
@@ -57,7 +59,9 @@ class Key {
       : history_(history), track_(track), scope_(scope) {
     for (const KeyEvent& event : track.events) {
       if (observes(event) && event.revision != Token(int64_t{0})) seen_[event.revision].add(event);
+      if (held(event)) seen_[event.expected].add(event);
       if (event.did != Did::kWrite) continue;
+      if (event.accepted() && !event.revision.none()) seen_[event.revision].maker = &event;
       if (event.may_have_happened()) writes_.push_back(&event);
       if (event.accepted()) by_return_.push_back(&event);
     }
@@ -74,7 +78,7 @@ class Key {
       accepted_ += event.ok() && event.guarded();
     }
     if (auto found = update_chain::accepted_on_an_old_token(history_, track_, scope_)) {
-      found->anomaly = "accepted with an old token";
+      if (found->anomaly == "lost update") found->anomaly = "accepted with an old token";
       return found;
     }
     for (const KeyEvent& event : track_.events) {
@@ -150,6 +154,9 @@ class Key {
     }
     std::unordered_map<const KeyEvent*, bool> identified;
     for (const KeyEvent& event : track_.events) {
+      if (const auto compared = number_of(event.expected); held(event) && compared)
+        states_.push_back({.revision = *compared, .absent = false, .calls = event.call,
+                           .rets = event.ret});
       if (!observes(event)) continue;
       const auto revision = number_of(event.revision), at = number_of(event.at);
       if (!revision || (*revision == 0 && (!at || !comparable))) continue;
@@ -187,6 +194,13 @@ class Key {
       states_[i - 1].rets = std::min(states_[i].rets, states_[i - 1].rets);
     for (const KeyEvent* write : writes_)
       if (!identified.contains(write)) free_from_ = std::min(free_from_, write->call);
+    // A delete that was acknowledged may have found the key gone already.
+    for (const KeyEvent* write : writes_) {
+      if (write->type != OpType::kInfo || !write->deletes()) continue;
+      for (State& state : states_)
+        if (state.absent) state.made_from = std::min(state.made_from, write->call);
+      break;
+    }
     for (State& state : states_)
       if (state.made_from == kOpen) state.made_from = free_from_ == kOpen ? 0 : free_from_;
   }
@@ -299,9 +313,39 @@ class Key {
     return finding;
   }
 
-  std::optional<Finding> acceptance(const KeyEvent& event) const {
-    if (!event.ok() || !event.guarded() || event.creates() || event.did == Did::kRead)
+  // A state, or an absence, that was seen between the one compared and that of the write.
+  std::optional<Finding> skipped(const KeyEvent& event) const {
+    const auto expected = number_of(event.expected);
+    const auto own = number_of(event.deletes() ? event.at : event.revision);
+    if (!expected || !own || event.did != Did::kWrite) return std::nullopt;
+    const std::pair compared(*expected, false), made(*own, event.deletes());
+    const auto next = std::upper_bound(
+        states_.begin(), states_.end(), compared,
+        [](const std::pair<int64_t, bool>& a, const State& b) { return a < b.order(); });
+    if (next == states_.end() || next->order() >= made || next->revision >= made.first)
       return std::nullopt;
+    Finding finding{"accepted with an old token",
+                    author_text(history_[event.id]) + " had its guard accepted on revision " +
+                        token_text(event.expected) + ", though the key was " +
+                        (next->absent ? "gone at revision " : "at revision ") +
+                        std::to_string(next->revision) + " before",
+                    {event},
+                    {}};
+    for (const KeyEvent& other : track_.events) {
+      const bool absent = other.revision == Token(int64_t{0});
+      if (!observes(other) || absent != next->absent ||
+          number_of(absent ? other.at : other.revision) != next->revision)
+        continue;
+      finding.events.push_back(other);
+      break;
+    }
+    return finding;
+  }
+  std::optional<Finding> acceptance(const KeyEvent& event) const {
+    if (!held(event) || event.did == Did::kRead) return std::nullopt;
+    if (scope_.orderable) {
+      if (auto found = skipped(event)) return found;
+    }
     const auto at = seen_.find(event.expected);
     const KeyEvent* newer = newest_before(event.call);
     if (at == seen_.end() || !newer || newer->call < at->second.first_ret) return std::nullopt;

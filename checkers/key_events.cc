@@ -26,7 +26,7 @@ bool is_list_entry(const Value& entry) {
 KeyEvent event_of(const Operation& op) {
   KeyEvent event{.id = static_cast<uint32_t>(op.id()),
                  .call = op.invoke_position(),
-                 .ret = op.return_position(),
+                 .ret = op.type() == OpType::kInfo ? kOpen : op.return_position(),
                  .type = op.type(),
                  .at = op.at()};
   const Symbol cls = op.error_class();

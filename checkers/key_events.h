@@ -21,7 +21,7 @@ enum class Did : uint8_t {
 struct KeyEvent {
   uint32_t id = 0;  // of the Operation
   Position call = 0;
-  Position ret = kOpen;
+  Position ret = kOpen;  // also of what is unknown: it may take effect at any time
   Did did = Did::kRead;
   OpType type = OpType::kInfo;
   bool conflict = false;  // refused since what it compared was not there

@@ -9,9 +9,12 @@
 //                the header claims {"lock": "exclusive"}
 //   fence        the numbers of accepted writes to a protected object never go down, in the order of
 //                tokens, or of real time where they are not ordered; and no two holders have one number
-//   obtainable   progress: after a holder is gone (its process does nothing any more) without release,
+//   obtainable   progress: after a holder is gone (whoever it was does nothing any more) without release,
 //                while others try and are answered, somebody obtains the lock within lock_ms_max
 //                (threshold, default 10,000); else blocked
+//
+// Who somebody is says the intent of an operation, where it has one: a worker that has forgotten its lock
+// goes on as somebody else. Else it is the process.
 //
 // Whether the protected object is intact is field-ownership's and update-chain's matter. Beliefs need
 // times; without them they are not judged.
@@ -46,24 +49,29 @@ struct Belief {
   Nanos end;
 };
 
-// When each process did something last.
+Value somebody(const Operation& op) {
+  const Value intent = intent_of(op);
+  return intent.is_null() ? Value("p" + std::to_string(op.process().id)) : intent;
+}
+
+// When each did something last.
 class Activity {
  public:
   explicit Activity(const History& history) {
     for (size_t id = 0; id < history.size(); ++id) {
       const Operation op = history[id];
       const bool open = op.return_position() == kOpen;
-      Nanos& last = last_[op.process().id];
+      Nanos& last = last_[somebody(op)];
       last = std::max(last, open ? op.invoke_time() : op.return_time());
     }
   }
-  Nanos last_of(Process process) const {
-    const auto at = last_.find(process.id);
+  Nanos last_of(const Operation& op) const {
+    const auto at = last_.find(somebody(op));
     return at == last_.end() ? Nanos{0} : at->second;
   }
 
  private:
-  std::unordered_map<int64_t, Nanos> last_;
+  std::unordered_map<Value, Nanos, ValueHasher> last_;
 };
 
 class Lock {
@@ -135,15 +143,15 @@ class Lock {
       const KeyEvent& record = *records_[i];
       if (record.value["holder"].is_null()) continue;
       const Operation op = history_[record.id];
-      const Nanos gone = std::max(activity_.last_of(op.process()), op.return_time());
+      const Nanos gone = std::max(activity_.last_of(op), op.return_time());
       const KeyEvent* next = i + 1 < records_.size() ? records_[i + 1] : nullptr;
       if (next && history_[next->id].return_time() <= gone) continue;  // it was there to see it
-      if (released_by_unknown(op.process(), record)) continue;
+      if (released_by_unknown(op, record)) continue;
       Wait wait{.record = &record, .obtained = next != nullptr};
       bool answered = false;
       for (const KeyEvent& event : track_.events) {
         const Operation other = history_[event.id];
-        if (other.process() == op.process() || other.invoke_time() < gone) continue;
+        if (somebody(other) == somebody(op) || other.invoke_time() < gone) continue;
         if (phase_of(other) == "final") continue;
         if (next && event.call > next->ret) break;
         if (wait.begin.count == 0) wait.begin = other.invoke_time();
@@ -157,10 +165,10 @@ class Lock {
   }
 
  private:
-  bool released_by_unknown(Process process, const KeyEvent& record) const {
+  bool released_by_unknown(const Operation& holder, const KeyEvent& record) const {
     return std::any_of(track_.events.begin(), track_.events.end(), [&](const KeyEvent& event) {
       return event.did == Did::kWrite && event.call > record.ret && event.type == OpType::kInfo &&
-             history_[event.id].process() == process;
+             somebody(history_[event.id]) == somebody(holder);
     });
   }
   static Nanos ttl_of(const Value& record) {
@@ -169,29 +177,29 @@ class Lock {
   }
   // The belief of each acquisition, prolonged by later records of the same holder and number.
   void believe(const std::vector<uint32_t>& fenced) {
-    std::map<int64_t, size_t> of_process;
+    std::unordered_map<Value, size_t, ValueHasher> held_by;
     for (const KeyEvent& event : track_.events) {
       if (event.did != Did::kWrite || !is_record(event.value)) continue;
       const Operation op = history_[event.id];
       if (op.invoke_time().count < 0) return;
       const Value& holder = event.value["holder"];
-      const auto mine = of_process.find(op.process().id);
+      const auto mine = held_by.find(somebody(op));
       if (holder.is_null()) {
-        if (mine == of_process.end()) continue;
+        if (mine == held_by.end()) continue;
         Belief& belief = beliefs_[mine->second];
         belief.end = std::min(belief.end, op.invoke_time());
-        of_process.erase(mine);
+        held_by.erase(mine);
         continue;
       }
       if (!event.ok()) continue;
       const Nanos ttl = ttl_of(event.value);
-      const Nanos end = ttl == kNever ? activity_.last_of(op.process()) : op.invoke_time() + ttl;
-      if (mine != of_process.end() && beliefs_[mine->second].fence == event.value["fence"] &&
+      const Nanos end = ttl == kNever ? activity_.last_of(op) : op.invoke_time() + ttl;
+      if (mine != held_by.end() && beliefs_[mine->second].fence == event.value["fence"] &&
           beliefs_[mine->second].holder == holder) {
         beliefs_[mine->second].end = std::max(beliefs_[mine->second].end, end);
         continue;
       }
-      of_process[op.process().id] = beliefs_.size();
+      held_by[somebody(op)] = beliefs_.size();
       beliefs_.push_back({.holder = holder, .fence = event.value["fence"], .acquired = &event,
                           .begin = op.return_time(), .end = std::max(end, op.return_time())});
     }
@@ -207,7 +215,7 @@ class Lock {
       if (at == by_fence.end()) continue;
       for (size_t i : at->second) {
         Belief& belief = beliefs_[i];
-        if (history_[belief.acquired->id].process() == op.process() &&
+        if (somebody(history_[belief.acquired->id]) == somebody(op) &&
             op.invoke_time() > belief.begin)
           belief.end = std::max(belief.end, op.invoke_time());
       }
@@ -222,7 +230,8 @@ class Lock {
 };
 
 // The accepted writes of a protected object, and that their numbers never go down.
-std::optional<Finding> falling_fence(const History& history, const KeyTrack& track) {
+std::optional<Finding> falling_fence(const History& history, const KeyTrack& track,
+                                     size_t& violations) {
   struct Write {
     int64_t fence;
     const KeyEvent* event;
@@ -251,21 +260,28 @@ std::optional<Finding> falling_fence(const History& history, const KeyTrack& tra
     std::sort(writes.begin(), writes.end(), [](const Write& a, const Write& b) {
       return a.event->revision.number() < b.event->revision.number();
     });
-    for (size_t i = 1; i < writes.size(); ++i)
-      if (writes[i].fence < writes[i - 1].fence) return found(writes[i - 1], writes[i]);
-    return std::nullopt;
+    std::optional<Finding> first;
+    for (size_t i = 1; i < writes.size(); ++i) {
+      if (writes[i].fence >= writes[i - 1].fence) continue;
+      ++violations;
+      if (!first) first = found(writes[i - 1], writes[i]);
+    }
+    return first;
   }
   std::vector<Write> by_return = writes;
   std::sort(by_return.begin(), by_return.end(),
             [](const Write& a, const Write& b) { return a.event->ret < b.event->ret; });
+  std::optional<Finding> lower;
   const Write* highest = nullptr;
   size_t next = 0;
   for (const Write& write : writes) {
     for (; next < by_return.size() && by_return[next].event->ret < write.event->call; ++next)
       if (!highest || by_return[next].fence > highest->fence) highest = &by_return[next];
-    if (highest && highest->fence > write.fence) return found(*highest, write);
+    if (!highest || highest->fence <= write.fence) continue;
+    ++violations;
+    if (!lower) lower = found(*highest, write);
   }
-  return std::nullopt;
+  return lower;
 }
 
 class LockChecker : public Checker {
@@ -293,10 +309,11 @@ class LockChecker : public Checker {
       if (!history[id].invoke_extra()["fence"].is_null()) fenced.push_back(id);
     const bool exclusive = history.header().raw["claims"].text_or("lock", "") == "exclusive";
     Nanos longest{0};
-    size_t holds = 0, overlaps = 0;
+    size_t holds = 0, overlaps = 0, violations = 0, gone = 0;
+    int64_t ms_blocked = 0;
     std::string belief;
     each_key(KeyEvents(history), budget, verdict, [&](const KeyTrack& track) {
-      if (auto found = falling_fence(history, track)) {
+      if (auto found = falling_fence(history, track, violations)) {
         findings.add(track.key, std::move(*found));
         return;
       }
@@ -318,12 +335,19 @@ class LockChecker : public Checker {
                                  {*both[0].first->acquired, *both[0].second->acquired}, {}});
       else if (auto found = lock.one_number_for_two())
         findings.add(track.key, std::move(*found));
+      for (const Lock::Wait& wait : lock.waits()) {
+        ++gone;
+        ms_blocked += to_ms(wait.length());
+      }
       judge_progress(history, track.key, lock, verdict);
     });
     findings.conclude();
     verdict.counts = {{"holds", static_cast<int64_t>(holds)},
                       {"belief overlaps", static_cast<int64_t>(overlaps)},
-                      {"writes under a fence number", static_cast<int64_t>(fenced.size())}};
+                      {"writes under a fence number", static_cast<int64_t>(fenced.size())},
+                      {"violations", static_cast<int64_t>(violations)},
+                      {"holders gone", static_cast<int64_t>(gone)},
+                      {"ms blocked", ms_blocked}};
     if (overlaps > 0) verdict.facts.emplace_back("belief overlap", belief);
     if (holds == 0)
       nothing_judged("nobody obtained a lock", "locks that were obtained",

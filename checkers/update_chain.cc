@@ -33,8 +33,10 @@ class Chain {
       : history_(history), track_(track), scope_(scope) {}
 
   std::optional<Finding> old_token() {
-    auto found = fork();
-    return found ? found : between();
+    for (const auto rule : {&Chain::fork, &Chain::between, &Chain::origin}) {
+      if (auto found = (this->*rule)()) return found;
+    }
+    return std::nullopt;
   }
   std::optional<Finding> judge() {
     for (const auto rule : {&Chain::fork, &Chain::between, &Chain::origin, &Chain::basis}) {
@@ -99,7 +101,7 @@ class Chain {
       auto own = number_of(event.revision);
       if (event.deletes()) own = scope_.one_scale ? number_of(event.at) : std::nullopt;
       if (!expected || !own) continue;
-      if (*expected >= *own && !event.deletes())
+      if (event.deletes() ? *expected > *own : *expected >= *own)
         return Finding{"guard on a later state",
                        author_text(history_[event.id]) +
                            " had a write accepted on condition that a revision was current that is "

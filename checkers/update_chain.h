@@ -15,7 +15,7 @@ struct Scope {
 };
 Scope scope_of(const History& history);
 
-// A guarded write that was accepted though what it compared was provably not the last state.
+// A guarded write that was accepted though what it compared was provably not the last state, or none.
 std::optional<Finding> accepted_on_an_old_token(const History& history, const KeyTrack& track,
                                                 const Scope& scope);
 

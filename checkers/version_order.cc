@@ -42,8 +42,10 @@ struct Placed {
   Position call() const { return event->call; }
   Position ret() const { return event->ret; }
   bool before(const Placed& other) const {
-    return std::tuple(revision, absent, call()) <
-           std::tuple(other.revision, other.absent, other.call());
+    const auto key = [](const Placed& p) {  // a delete before those who found the key gone
+      return std::tuple(p.revision, p.absent, !p.event->accepted(), p.call());
+    };
+    return key(*this) < key(other);
   }
   bool same_state(const Placed& other) const {
     return revision == other.revision && absent == other.absent;
@@ -177,20 +179,27 @@ class Key {
 
   std::optional<Finding> check_absence() const {
     if (unplaced_delete_) return std::nullopt;  // it may be why
-    const Placed* live = nullptr;
+    const Placed *live = nullptr, *was = nullptr;
+    const Placed* deleted = nullptr;  // what made an end of `was`
     for (const Placed& p : placed_) {
       if (!p.absent) {
         live = makes(p) && p.event->value.is_null() ? nullptr : &p;
-      } else if (p.absent && live && !accepted(p)) {
-        return Finding{"lost write",
-                     sentence(p) + ", though " + sentence(*live) + " and nobody deleted it",
-                       {*live->event, *p.event},
-                       {}};
-      } else if (p.absent && accepted(p)) {
+      } else if (accepted(p)) {
+        if (live) was = live, deleted = &p;
         live = nullptr;
+      } else if (live) {
+        return lost(p, *live);
+      } else if (deleted && p.same_state(*deleted) && p.ret() < deleted->call()) {
+        return lost(p, *was);
       }
     }
     return std::nullopt;
+  }
+  Finding lost(const Placed& absence, const Placed& live) const {
+    return {"lost write",
+            sentence(absence) + ", though " + sentence(live) + " and nobody had deleted it",
+            {*live.event, *absence.event},
+            {}};
   }
 
   const History& history_;

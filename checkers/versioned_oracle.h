@@ -338,7 +338,7 @@ inline bool one_path(const std::vector<Act>& key, bool orderable, bool scale) {
     for (const Act* a : guarded) {
       if (a->deletes() && !scale) continue;
       const int64_t own = a->deletes() ? a->at : a->revision;
-      if (!a->deletes() && a->expected >= own) return false;
+      if (a->deletes() ? a->expected > own : a->expected >= own) return false;
       for (const Act& b : key) {
         if (&b == a || b.unknown()) continue;
         const int64_t state = b.accepted() && b.deletes() && scale ? b.at : b.revision;

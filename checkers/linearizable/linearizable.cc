@@ -6,7 +6,9 @@
 #include "checkers/check_model.h"
 #include "checkers/facts.h"
 #include "checkers/linearizable/conviction.h"
+#include "checkers/key_events.h"
 #include "checkers/linearizable/judge.h"
+#include "checkers/linearizable/keywise.h"
 #include "checkers/linearizable/order.h"
 #include "checkers/linearizable/parallel.h"
 #include "checkers/linearizable/proof.h"
@@ -327,6 +329,13 @@ class Linearizable : public Checker {
   Result<void> accepts(const History& history) const override {
     const auto general = general_model_of(history);
     if (!general) return general.error();
+    if (*general == nullptr && can_be_keywise(history)) {
+      if (auto fit = key_events_fit(history); !fit) return fit;
+      const Keywise told = keywise(history);
+      if (auto model = model_of(told.history); !model) return model.error();
+      const auto fit = assay::linearizable::can_judge(told.history);
+      return fit ? keys_fit(told.history, nullptr) : fit;
+    }
     if (auto model = model_of(history); !*general && !model) return model.error();
     const auto fit = *general ? assay::can_judge(history, **general) : can_judge(history);
     return fit ? keys_fit(history, *general) : fit;
@@ -344,6 +353,7 @@ class Linearizable : public Checker {
     if (prefix.header().model.empty()) return false;
     const auto general = general_model_of(prefix);
     if (*general != nullptr) return model_refutes(prefix, **general, budget);
+    if (can_be_keywise(prefix)) return refutes_registers(keywise(prefix).history, budget);
     return refutes_registers(prefix, budget);
   }
 
@@ -352,9 +362,25 @@ class Linearizable : public Checker {
     if (const auto general = general_model_of(history); *general != nullptr) {
       return check_model(history, **general, budget, proof);
     }
+    if (can_be_keywise(history)) return judged_by_key(history, budget);
     LinearizableOptions options;
     options.proof = proof;
     return check_linearizable(history, budget, options);
+  }
+  // Without a proof: its orders would be of another history.
+  static Verdict judged_by_key(const History& history, const Budget& budget) {
+    const Keywise told = keywise(history);
+    Verdict verdict = check_linearizable(told.history, budget);
+    in_terms_of_origin(told, verdict);
+    verdict.facts.emplace_back(fact::kConvention,
+                               "a list reads each key under its prefix, a txn writes each of its keys");
+    verdict.facts.emplace_back(fact::kNotTested,
+                               "that a list or a txn is of one instant: keys are judged one by one");
+    if (told.lists_without_absence > 0)
+      verdict.facts.emplace_back(fact::kNotTested,
+                                 "what " + counted(told.lists_without_absence, "list", "lists") +
+                                     " lacked: too many keys to judge each");
+    return verdict;
   }
 };
 
