@@ -9,7 +9,8 @@
 //                the header claims {"lock": "exclusive"}
 //   fence        the numbers of accepted writes to a protected object never go down, in the order of
 //                tokens, or of real time where they are not ordered; and no two holders have one number
-//   obtainable   progress: after a holder is gone (its process does nothing any more) without release,
+//   obtainable   progress: after a holder is gone (nothing is done under its intent any more, or by its
+//                process where there are no intents) without release,
 //                while others try and are answered, somebody obtains the lock within lock_ms_max
 //                (threshold, default 10,000); else blocked
 //
@@ -46,24 +47,30 @@ struct Belief {
   Nanos end;
 };
 
-// When each process did something last.
+// Who holds: all operations of a hold carry its intent, where there are intents; else its process.
+Value holder_of(const Operation& op) {
+  const Value intent = intent_of(op);
+  return intent.is_null() ? Value::pair("process", op.process().id) : intent;
+}
+
+// When each of them did something last.
 class Activity {
  public:
   explicit Activity(const History& history) {
     for (size_t id = 0; id < history.size(); ++id) {
       const Operation op = history[id];
       const bool open = op.return_position() == kOpen;
-      Nanos& last = last_[op.process().id];
+      Nanos& last = last_[holder_of(op)];
       last = std::max(last, open ? op.invoke_time() : op.return_time());
     }
   }
-  Nanos last_of(Process process) const {
-    const auto at = last_.find(process.id);
+  Nanos last_of(const Operation& op) const {
+    const auto at = last_.find(holder_of(op));
     return at == last_.end() ? Nanos{0} : at->second;
   }
 
  private:
-  std::unordered_map<int64_t, Nanos> last_;
+  std::unordered_map<Value, Nanos, ValueHasher> last_;
 };
 
 class Lock {
@@ -135,15 +142,15 @@ class Lock {
       const KeyEvent& record = *records_[i];
       if (record.value["holder"].is_null()) continue;
       const Operation op = history_[record.id];
-      const Nanos gone = std::max(activity_.last_of(op.process()), op.return_time());
+      const Nanos gone = std::max(activity_.last_of(op), op.return_time());
       const KeyEvent* next = i + 1 < records_.size() ? records_[i + 1] : nullptr;
       if (next && history_[next->id].return_time() <= gone) continue;  // it was there to see it
-      if (released_by_unknown(op.process(), record)) continue;
+      if (released_by_unknown(op, record)) continue;
       Wait wait{.record = &record, .obtained = next != nullptr};
       bool answered = false;
       for (const KeyEvent& event : track_.events) {
         const Operation other = history_[event.id];
-        if (other.process() == op.process() || other.invoke_time() < gone) continue;
+        if (other.invoke_time() < gone || holder_of(other) == holder_of(op)) continue;
         if (phase_of(other) == "final") continue;
         if (next && event.call > next->ret) break;
         if (wait.begin.count == 0) wait.begin = other.invoke_time();
@@ -157,10 +164,10 @@ class Lock {
   }
 
  private:
-  bool released_by_unknown(Process process, const KeyEvent& record) const {
+  bool released_by_unknown(const Operation& holder, const KeyEvent& record) const {
     return std::any_of(track_.events.begin(), track_.events.end(), [&](const KeyEvent& event) {
       return event.did == Did::kWrite && event.call > record.ret && event.type == OpType::kInfo &&
-             history_[event.id].process() == process;
+             holder_of(history_[event.id]) == holder_of(holder);
     });
   }
   static Nanos ttl_of(const Value& record) {
@@ -185,7 +192,7 @@ class Lock {
       }
       if (!event.ok()) continue;
       const Nanos ttl = ttl_of(event.value);
-      const Nanos end = ttl == kNever ? activity_.last_of(op.process()) : op.invoke_time() + ttl;
+      const Nanos end = ttl == kNever ? activity_.last_of(op) : op.invoke_time() + ttl;
       if (mine != of_process.end() && beliefs_[mine->second].fence == event.value["fence"] &&
           beliefs_[mine->second].holder == holder) {
         beliefs_[mine->second].end = std::max(beliefs_[mine->second].end, end);
@@ -207,7 +214,7 @@ class Lock {
       if (at == by_fence.end()) continue;
       for (size_t i : at->second) {
         Belief& belief = beliefs_[i];
-        if (history_[belief.acquired->id].process() == op.process() &&
+        if (holder_of(history_[belief.acquired->id]) == holder_of(op) &&
             op.invoke_time() > belief.begin)
           belief.end = std::max(belief.end, op.invoke_time());
       }

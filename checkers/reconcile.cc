@@ -8,7 +8,8 @@
 //              number, or its member attempts or steps); without a bound: counted
 //   ends       it ends acknowledged, or with an unknown outcome, or with a refusal that it said it
 //              would give up at (`gives_up`): an intent that was refused, and whose process went on to
-//              another one without a word, was dropped. One that the end of the run cut off is not
+//              another one without a word, was dropped. One that the end of the run cut off is not, nor
+//              one that looked again, and may have found nothing left to do
 //   once       it is not applied twice: no two acknowledged writes of one key (records of locks apart),
 //              nor one, and a state that only an earlier write of unknown outcome can have made
 //
@@ -161,6 +162,7 @@ class Loops {
   }
   void look(const Operation& op, Intent& intent) {
     if (op.type() != OpType::kOk) return;
+    intent.refused = false;  // it may find that nothing is left to do
     const auto id = static_cast<uint32_t>(op.id());
     if (op.f() == f::list) {
       intent.lists.push_back(id);
