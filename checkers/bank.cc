@@ -68,30 +68,41 @@ struct Accounts {
 // was acknowledged, or the first that saw it.
 class SetUp {
  public:
+  struct Point {
+    Position position = 0;
+    int64_t revision = 0;  // of the store; 0: not known
+  };
   explicit SetUp(const History& history) {
     const KeyEvents events(history);
     for (const KeyTrack& track : events.keys()) {
-      Position first = kOpen;
-      for (const KeyEvent& event : track.events)
-        if (event.accepted() || (event.did == Did::kRead && event.ok() && !event.value.is_null()))
-          first = std::min(first, event.ret);
+      Point first{.position = kOpen};
+      for (const KeyEvent& event : track.events) {
+        const bool there = event.did == Did::kRead && event.ok() && !event.value.is_null();
+        if (!event.accepted() && !there) continue;
+        if (event.ret < first.position)
+          first = {event.ret, event.revision.is_number() ? event.revision.number() : 0};
+      }
       keys_.emplace_back(track.key.text(), first);
     }
-    std::sort(keys_.begin(), keys_.end());
+    std::sort(keys_.begin(), keys_.end(),
+              [](const auto& a, const auto& b) { return a.first < b.first; });
   }
-  Position at(Symbol prefix) {
-    const auto [known, fresh] = known_.try_emplace(prefix, 0);
+  Point at(Symbol prefix) {
+    const auto [known, fresh] = known_.try_emplace(prefix);
     if (!fresh) return known->second;
     const std::string_view text = prefix.text();
-    auto key = std::lower_bound(keys_.begin(), keys_.end(), std::pair(text, Position{0}));
-    for (; key != keys_.end() && key->first.starts_with(text); ++key)
-      known->second = std::max(known->second, key->second);
+    auto key = std::lower_bound(keys_.begin(), keys_.end(), text,
+                                [](const auto& a, std::string_view b) { return a.first < b; });
+    for (; key != keys_.end() && key->first.starts_with(text); ++key) {
+      known->second.position = std::max(known->second.position, key->second.position);
+      known->second.revision = std::max(known->second.revision, key->second.revision);
+    }
     return known->second;
   }
 
  private:
-  std::vector<std::pair<std::string_view, Position>> keys_;
-  std::unordered_map<Symbol, Position> known_;
+  std::vector<std::pair<std::string_view, Point>> keys_;
+  std::unordered_map<Symbol, Point> known_;
 };
 
 class Bank : public Checker {
@@ -120,7 +131,10 @@ class Bank : public Checker {
       const auto sum = accounts.sum(op);
       if (!sum) continue;
       const Symbol all = accounts.prefix.empty() ? op.key() : Symbol(accounts.prefix);
-      if (op.invoke_position() < set_up.at(all)) {
+      const SetUp::Point ready = set_up.at(all);
+      // A copy may show an older state than that, and says so.
+      const bool older = op.at().is_number() && op.at().number() < ready.revision;
+      if (op.invoke_position() < ready.position || older) {
         ++early;
         continue;
       }

@@ -79,6 +79,10 @@ TEST(Bank, BanksAreSetUpOneByOne) {
 TEST(Bank, WhoLookedBeforeAllWasSetUpSaysNothing) {
   EXPECT_EQ(judged_by(bank_checker(), "1 invoke list b/\n1 ok list b/ []\n" + kAccounts, kBank).safety,
             Safety::kVacuous);
+  EXPECT_EQ(judged_by(bank_checker(), kAccounts + "1 invoke list b/\n1 ok list b/ [] at=1\n", kBank)
+                .safety,
+            Safety::kVacuous)
+      << "a copy of before";
   EXPECT_FALSE(bank_checker().applies(history_of(kAccounts)));
   EXPECT_EQ(without_time(bank_checker(), kAccounts + look(60, 40), kBank).safety, Safety::kUnknown);
 }
