@@ -9,10 +9,12 @@
 //                the header claims {"lock": "exclusive"}
 //   fence        the numbers of accepted writes to a protected object never go down, in the order of
 //                tokens, or of real time where they are not ordered; and no two holders have one number
-//   obtainable   progress: after a holder is gone (nothing is done under its intent any more, or by its
-//                process where there are no intents) without release,
+//   obtainable   progress: after a holder is gone (whoever it was does nothing any more) without release,
 //                while others try and are answered, somebody obtains the lock within lock_ms_max
 //                (threshold, default 10,000); else blocked
+//
+// Who somebody is says the intent of an operation, where it has one: a worker that has forgotten its lock
+// goes on as somebody else. Else it is the process.
 //
 // Whether the protected object is intact is field-ownership's and update-chain's matter. Beliefs need
 // times; without them they are not judged.
@@ -47,25 +49,24 @@ struct Belief {
   Nanos end;
 };
 
-// Who holds: all operations of a hold carry its intent, where there are intents; else its process.
-Value holder_of(const Operation& op) {
+Value somebody(const Operation& op) {
   const Value intent = intent_of(op);
-  return intent.is_null() ? Value::pair("process", op.process().id) : intent;
+  return intent.is_null() ? Value("p" + std::to_string(op.process().id)) : intent;
 }
 
-// When each of them did something last.
+// When each did something last.
 class Activity {
  public:
   explicit Activity(const History& history) {
     for (size_t id = 0; id < history.size(); ++id) {
       const Operation op = history[id];
       const bool open = op.return_position() == kOpen;
-      Nanos& last = last_[holder_of(op)];
+      Nanos& last = last_[somebody(op)];
       last = std::max(last, open ? op.invoke_time() : op.return_time());
     }
   }
   Nanos last_of(const Operation& op) const {
-    const auto at = last_.find(holder_of(op));
+    const auto at = last_.find(somebody(op));
     return at == last_.end() ? Nanos{0} : at->second;
   }
 
@@ -150,7 +151,7 @@ class Lock {
       bool answered = false;
       for (const KeyEvent& event : track_.events) {
         const Operation other = history_[event.id];
-        if (other.invoke_time() < gone || holder_of(other) == holder_of(op)) continue;
+        if (somebody(other) == somebody(op) || other.invoke_time() < gone) continue;
         if (phase_of(other) == "final") continue;
         if (next && event.call > next->ret) break;
         if (wait.begin.count == 0) wait.begin = other.invoke_time();
@@ -167,7 +168,7 @@ class Lock {
   bool released_by_unknown(const Operation& holder, const KeyEvent& record) const {
     return std::any_of(track_.events.begin(), track_.events.end(), [&](const KeyEvent& event) {
       return event.did == Did::kWrite && event.call > record.ret && event.type == OpType::kInfo &&
-             holder_of(history_[event.id]) == holder_of(holder);
+             somebody(history_[event.id]) == somebody(holder);
     });
   }
   static Nanos ttl_of(const Value& record) {
@@ -176,29 +177,29 @@ class Lock {
   }
   // The belief of each acquisition, prolonged by later records of the same holder and number.
   void believe(const std::vector<uint32_t>& fenced) {
-    std::map<int64_t, size_t> of_process;
+    std::unordered_map<Value, size_t, ValueHasher> held_by;
     for (const KeyEvent& event : track_.events) {
       if (event.did != Did::kWrite || !is_record(event.value)) continue;
       const Operation op = history_[event.id];
       if (op.invoke_time().count < 0) return;
       const Value& holder = event.value["holder"];
-      const auto mine = of_process.find(op.process().id);
+      const auto mine = held_by.find(somebody(op));
       if (holder.is_null()) {
-        if (mine == of_process.end()) continue;
+        if (mine == held_by.end()) continue;
         Belief& belief = beliefs_[mine->second];
         belief.end = std::min(belief.end, op.invoke_time());
-        of_process.erase(mine);
+        held_by.erase(mine);
         continue;
       }
       if (!event.ok()) continue;
       const Nanos ttl = ttl_of(event.value);
       const Nanos end = ttl == kNever ? activity_.last_of(op) : op.invoke_time() + ttl;
-      if (mine != of_process.end() && beliefs_[mine->second].fence == event.value["fence"] &&
+      if (mine != held_by.end() && beliefs_[mine->second].fence == event.value["fence"] &&
           beliefs_[mine->second].holder == holder) {
         beliefs_[mine->second].end = std::max(beliefs_[mine->second].end, end);
         continue;
       }
-      of_process[op.process().id] = beliefs_.size();
+      held_by[somebody(op)] = beliefs_.size();
       beliefs_.push_back({.holder = holder, .fence = event.value["fence"], .acquired = &event,
                           .begin = op.return_time(), .end = std::max(end, op.return_time())});
     }
@@ -214,7 +215,7 @@ class Lock {
       if (at == by_fence.end()) continue;
       for (size_t i : at->second) {
         Belief& belief = beliefs_[i];
-        if (holder_of(history_[belief.acquired->id]) == holder_of(op) &&
+        if (somebody(history_[belief.acquired->id]) == somebody(op) &&
             op.invoke_time() > belief.begin)
           belief.end = std::max(belief.end, op.invoke_time());
       }
@@ -229,7 +230,8 @@ class Lock {
 };
 
 // The accepted writes of a protected object, and that their numbers never go down.
-std::optional<Finding> falling_fence(const History& history, const KeyTrack& track) {
+std::optional<Finding> falling_fence(const History& history, const KeyTrack& track,
+                                     size_t& violations) {
   struct Write {
     int64_t fence;
     const KeyEvent* event;
@@ -258,21 +260,28 @@ std::optional<Finding> falling_fence(const History& history, const KeyTrack& tra
     std::sort(writes.begin(), writes.end(), [](const Write& a, const Write& b) {
       return a.event->revision.number() < b.event->revision.number();
     });
-    for (size_t i = 1; i < writes.size(); ++i)
-      if (writes[i].fence < writes[i - 1].fence) return found(writes[i - 1], writes[i]);
-    return std::nullopt;
+    std::optional<Finding> first;
+    for (size_t i = 1; i < writes.size(); ++i) {
+      if (writes[i].fence >= writes[i - 1].fence) continue;
+      ++violations;
+      if (!first) first = found(writes[i - 1], writes[i]);
+    }
+    return first;
   }
   std::vector<Write> by_return = writes;
   std::sort(by_return.begin(), by_return.end(),
             [](const Write& a, const Write& b) { return a.event->ret < b.event->ret; });
+  std::optional<Finding> lower;
   const Write* highest = nullptr;
   size_t next = 0;
   for (const Write& write : writes) {
     for (; next < by_return.size() && by_return[next].event->ret < write.event->call; ++next)
       if (!highest || by_return[next].fence > highest->fence) highest = &by_return[next];
-    if (highest && highest->fence > write.fence) return found(*highest, write);
+    if (!highest || highest->fence <= write.fence) continue;
+    ++violations;
+    if (!lower) lower = found(*highest, write);
   }
-  return std::nullopt;
+  return lower;
 }
 
 class LockChecker : public Checker {
@@ -300,10 +309,11 @@ class LockChecker : public Checker {
       if (!history[id].invoke_extra()["fence"].is_null()) fenced.push_back(id);
     const bool exclusive = history.header().raw["claims"].text_or("lock", "") == "exclusive";
     Nanos longest{0};
-    size_t holds = 0, overlaps = 0;
+    size_t holds = 0, overlaps = 0, violations = 0, gone = 0;
+    int64_t ms_blocked = 0;
     std::string belief;
     each_key(KeyEvents(history), budget, verdict, [&](const KeyTrack& track) {
-      if (auto found = falling_fence(history, track)) {
+      if (auto found = falling_fence(history, track, violations)) {
         findings.add(track.key, std::move(*found));
         return;
       }
@@ -325,12 +335,19 @@ class LockChecker : public Checker {
                                  {*both[0].first->acquired, *both[0].second->acquired}, {}});
       else if (auto found = lock.one_number_for_two())
         findings.add(track.key, std::move(*found));
+      for (const Lock::Wait& wait : lock.waits()) {
+        ++gone;
+        ms_blocked += to_ms(wait.length());
+      }
       judge_progress(history, track.key, lock, verdict);
     });
     findings.conclude();
     verdict.counts = {{"holds", static_cast<int64_t>(holds)},
                       {"belief overlaps", static_cast<int64_t>(overlaps)},
-                      {"writes under a fence number", static_cast<int64_t>(fenced.size())}};
+                      {"writes under a fence number", static_cast<int64_t>(fenced.size())},
+                      {"violations", static_cast<int64_t>(violations)},
+                      {"holders gone", static_cast<int64_t>(gone)},
+                      {"ms blocked", ms_blocked}};
     if (overlaps > 0) verdict.facts.emplace_back("belief overlap", belief);
     if (holds == 0)
       nothing_judged("nobody obtained a lock", "locks that were obtained",

@@ -9,7 +9,7 @@
 //   ends       it ends acknowledged, or with an unknown outcome, or with a refusal that it said it
 //              would give up at (`gives_up`): an intent that was refused, and whose process went on to
 //              another one without a word, was dropped. One that the end of the run cut off is not, nor
-//              one that looked again, and may have found nothing left to do
+//              one that looked again, and found nothing left to do
 //   once       it is not applied twice: no two acknowledged writes of one key (records of locks apart),
 //              nor one, and a state that only an earlier write of unknown outcome can have made
 //
@@ -162,7 +162,6 @@ class Loops {
   }
   void look(const Operation& op, Intent& intent) {
     if (op.type() != OpType::kOk) return;
-    intent.refused = false;  // it may find that nothing is left to do
     const auto id = static_cast<uint32_t>(op.id());
     if (op.f() == f::list) {
       intent.lists.push_back(id);
@@ -242,6 +241,7 @@ class Loops {
     if (!intent.refused) return void(++idle_);
     if (last.invoke_extra().bool_or("gives_up", false)) return void(++given_up_);
     if (last_of_[last.process().id] == i) return void(++cut_off_);
+    if (looks(last) && last.type() == OpType::kOk) return void(++looked_and_left_);
     find(last.key(), "an intent dropped in silence",
          author_text(last) + " was refused and went on to something else, without a word", {last});
   }
@@ -298,6 +298,7 @@ class Loops {
                        {"ended unknown", unknown_},
                        {"given up", given_up_},
                        {"cut off by the end", cut_off_},
+                       {"looked again and left it", looked_and_left_},
                        {"without a write", idle_},
                        {"retries after a conflict", retries_},
                        {"retries with the token alone", token_alone_},
@@ -326,7 +327,7 @@ class Loops {
   std::unordered_map<Value, size_t, ValueHasher> numbers_;
   std::vector<Intent> intents_;
   std::unordered_map<int64_t, size_t> last_of_;  // the last intent of each process
-  int64_t ok_ = 0, unknown_ = 0, given_up_ = 0, cut_off_ = 0, idle_ = 0;
+  int64_t ok_ = 0, unknown_ = 0, given_up_ = 0, cut_off_ = 0, idle_ = 0, looked_and_left_ = 0;
   int64_t retries_ = 0, token_alone_ = 0, most_ = 0, found_ = 0;
 };
 

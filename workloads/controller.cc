@@ -101,7 +101,8 @@ class Controller final : public Workload {
   }
   Value header() const override {
     return Value::object(
-        {{Symbol("thresholds"), Value::object({{Symbol("ok_per_f"), Value(3)}})}});
+        {{Symbol("thresholds"), Value::object({{Symbol("ok_per_f"), Value(3)},
+                                                {Symbol("conflicts_percent"), Value(0)}})}});
   }
   std::vector<WorkloadOption> options() const override {
     auto options = intent_options();

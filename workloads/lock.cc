@@ -233,7 +233,12 @@ class Lock final : public Workload {
     return with_usual_checkers(
         {"lock", "update-chain", "conflicts", "revisions", "dirty-reads", "version-order", "one-history"});
   }
-  Value header() const override { return Value::object({}); }
+  // A lock that nobody takes from its holder is to be told soon that it is stuck.
+  Value header() const override {
+    if (kind_.ttl != std::string_view("0ms")) return Value::object({});
+    return Value::object(
+        {{Symbol("thresholds"), Value::object({{Symbol("lock_ms_max"), Value(2000)}})}});
+  }
   std::vector<WorkloadOption> options() const override {
     return {{"ttl", kind_.ttl, "a lock seen unchanged for so long is taken from its holder; 0: never"},
             {"work", "20ms", "between the steps of a holder: up to so long"},

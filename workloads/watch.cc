@@ -6,7 +6,8 @@
 // while all goes well; when its watch is cut, is not answered, or now and then, a worker on another
 // node goes on with it. There is one session more than workers for them, so somebody always has
 // waited for a while. Every few watches a session ends and a new one lists. Now and then a writer
-// compacts the store, to a revision that most sessions have left behind.
+// compacts the store: to a revision that most sessions have left behind, to the very one from which
+// a session is to go on (nothing that it wants is forgotten then), or to the last.
 //
 // Source: client-go's tools/cache/reflector.go.
 #include <algorithm>
@@ -36,6 +37,7 @@ struct Session {
   Worker home = kNoWorker;   // who goes on with it; kNoWorker: somebody else
   Worker last = kNoWorker;   // who had it last
   bool busy = false;
+  uint64_t since = 0;        // it waits
 };
 
 // Over the workers that follow.
@@ -76,11 +78,22 @@ class Sessions final : public Generator {
     if (at >= running_.size() || running_[at] == nullptr) return;
     Session& session = *std::exchange(running_[at], nullptr);
     session.busy = false;
+    session.since = ++completions_;
     session.span = drawn_span();
     const bool well = completion.f == f::list ? listed(session, completion)
                                             : watched(session, completion);
-    session.home = well && !rng_.chance(1, 4) ? worker : kNoWorker;
+    session.home = well && !rng_.chance(1, 3) ? worker : kNoWorker;
     if (session.watches_left == 0) begin(session);
+  }
+
+  // Where the session goes on that has waited longest; 0: none waits.
+  int64_t next_wanted() const {
+    const Session* longest = nullptr;
+    for (const Session& session : sessions_) {
+      if (session.busy || session.next == 0) continue;
+      if (longest == nullptr || session.since < longest->since) longest = &session;
+    }
+    return longest == nullptr ? 0 : longest->next;
   }
 
  private:
@@ -105,16 +118,18 @@ class Sessions final : public Generator {
     }
   }
 
-  // Its own; else one that was on another node before, else one that nobody has.
+  // Its own; else one that was on another node before, else a new one, else any that nobody has;
+  // of these the one that has waited longest.
   size_t choice_of(Worker worker) const {
     size_t best = sessions_.size();
     int best_rank = 0;
     for (size_t i = 0; i < sessions_.size(); ++i) {
       const Session& session = sessions_[i];
       if (session.busy || (session.home != kNoWorker && session.home != worker)) continue;
-      const bool moves = session.last == kNoWorker || node_of_(session.last) != node_of_(worker);
-      const int rank = session.home == worker ? 3 : moves ? 2 : 1;
-      if (rank > best_rank) {
+      const bool fresh = session.next == 0 || session.last == kNoWorker;
+      const bool moves = !fresh && node_of_(session.last) != node_of_(worker);
+      const int rank = session.home == worker ? 4 : moves ? 3 : fresh ? 2 : 1;
+      if (rank > best_rank || (rank == best_rank && session.since < sessions_[best].since)) {
         best = i;
         best_rank = rank;
       }
@@ -144,12 +159,15 @@ class Sessions final : public Generator {
   std::vector<Session*> running_;  // by worker
   size_t chosen_ = 0;
   int64_t begun_ = 0;
+  uint64_t completions_ = 0;
 };
 
 // Every value is written once per run.
 class Writers final : public Generator {
  public:
-  Writers(Rng rng, int64_t keys) : rng_(rng), keys_(keys > 0 ? keys : kWatchedKeys) {}
+  // `wanted`: Sessions::next_wanted().
+  Writers(Rng rng, int64_t keys, std::function<int64_t()> wanted)
+      : rng_(rng), keys_(keys > 0 ? keys : kWatchedKeys), wanted_(std::move(wanted)) {}
 
   Next next(const Context& context) override {
     const Worker worker = context.idlest();
@@ -199,10 +217,12 @@ class Writers final : public Generator {
     return Value::array(std::move(list));
   }
 
-  // Mostly behind what a session that is well may still want; one time in three, everything.
   Op compaction() {
-    const int64_t behind = rng_.chance(1, 3) ? 0 : rng_.between(0, 300);
-    compacted_ = std::max(compacted_ + 1, highest_ - behind);
+    const uint64_t where = rng_.below(3);
+    int64_t to = highest_;
+    if (where == 1) to -= rng_.between(0, 300);
+    if (where == 2 && wanted_() > 0) to = wanted_();
+    compacted_ = std::clamp(to, compacted_ + 1, highest_);
     Op op;
     op.f = f::compact;
     op.value = compacted_;
@@ -211,6 +231,7 @@ class Writers final : public Generator {
 
   Rng rng_;
   const int64_t keys_;
+  const std::function<int64_t()> wanted_;
   Op op_;
   bool drawn_ = false;
   int64_t last_value_ = 0;
@@ -228,7 +249,8 @@ class WatchRun final : public WorkloadRun {
                   [group = options.group_size, nodes = nodes()](Worker w) {
                     return node_of_worker(w, group, nodes);
                   }),
-        writers_(options.rng.stream("writers"), options.keys) {}
+        writers_(options.rng.stream("writers"), options.keys,
+                 [this] { return sessions_.next_wanted(); }) {}
 
   Gen load() override {
     Gen writes = gen::stagger(kWriteInterval, options_.rng.stream("pace"), gen::borrow(writers_));
@@ -265,8 +287,7 @@ class WatchWorkload final : public Workload {
     return {f::write, f::delete_, f::txn, f::list, f::watch, f::compact};
   }
   std::vector<std::string> checkers() const override {
-    return {"watch",        "stats",            "non-vacuity",
-            "availability", "member-agreement", "node-exits"};
+    return with_usual_checkers({"watch", "revisions"});
   }
   Value header() const override { return Value::object({}); }
   Result<std::unique_ptr<WorkloadRun>> start(const WorkloadOptions& options) const override {

@@ -28,7 +28,7 @@ class SimulatedLog {
     if (rng_.chance(1, 50)) return complete(op, OpType::kFail, {Symbol("refused"), "", {}, {}});
     Op done = complete(op, OpType::kOk);
     if (op.f == f::list) done.value = list();
-    if (op.f == f::compact) compacted_ = std::max(compacted_, op.value.as_int());
+    if (op.f == f::compact) compactions_.emplace_back(op.time, op.value.as_int());
     if (op.f == f::write) set(++revision_, op.key, op.value);
     if (op.f == f::txn) {
       ++revision_;
@@ -65,14 +65,19 @@ class SimulatedLog {
     if (fate == 0) return complete(op, OpType::kInfo, {Symbol("timeout"), "", {}, {}});
     if (fate == 1) return complete(op, OpType::kFail, {Symbol("refused"), "", {}, {}});
     const int64_t from = watch_wish(op.value)->from;
+    // Who began before a compaction is not overtaken by it.
+    int64_t compacted = 0;
+    for (const auto& [time, revision] : compactions_) {
+      if (time < op.time) compacted = std::max(compacted, revision);
+    }
     WatchSeen seen;
     seen.next = from;
     seen.end = fate == 2 ? WatchEnd::kCut : WatchEnd::kDone;
     // The half that is told last is not, where it is cut.
     const int64_t upto = fate == 2 ? (from + revision_) / 2 : revision_;
-    if (from < compacted_) {
+    if (from < compacted) {
       seen.end = WatchEnd::kCompacted;
-      seen.compact_revision = compacted_;
+      seen.compact_revision = compacted;
     } else {
       for (const WatchedEvent& event : log_) {
         const int64_t start = from_now_ ? from + 3 : from;
@@ -89,7 +94,7 @@ class SimulatedLog {
   Rng rng_;
   const bool from_now_;
   int64_t revision_ = 1;
-  int64_t compacted_ = 0;
+  std::vector<std::pair<Nanos, int64_t>> compactions_;  // when asked, and to where
   std::map<Symbol, std::pair<int64_t, Value>> live_;
   std::vector<WatchedEvent> log_;
 };

@@ -6,6 +6,7 @@
 #include <filesystem>
 
 #include "checkers/history/history_io.h"
+#include "checkers/history/watch_value.h"
 #include "targets/virtual_loop.h"
 #include "workloads/gen/combinators.h"
 
@@ -221,6 +222,18 @@ TEST_F(RunnerTest, StopAbandonsClientsAndWaitsForTheNemesis) {
   ASSERT_EQ(history->size(), 2u);
   EXPECT_EQ((*history)[0].return_position(), kOpen);
   EXPECT_NE(history->nemesis()[0].return_position, kOpen);
+}
+
+TEST_F(RunnerTest, AWatchHasItsTimeOutAfterTheTimeThatItIsAskedToLast) {
+  outcome_ = [](const Op&) { return OpType::kInvoke; };
+  Op watch;
+  watch.f = f::watch;
+  watch.value = to_value(WatchWish{Symbol("w/"), 2, seconds(2)});
+  const History history =
+      play({.clients = 1, .op_timeout = milliseconds(500)}, gen::once(gen::always(watch)));
+  ASSERT_EQ(history.size(), 1u);
+  EXPECT_EQ(history[0].error_class(), Symbol("timeout"));
+  EXPECT_EQ(history[0].return_time() - history[0].invoke_time(), milliseconds(2500));
 }
 
 }  // namespace

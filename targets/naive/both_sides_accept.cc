@@ -9,8 +9,10 @@
 //
 // Nobody leads; the first node is named as the leader, since observers ask for one. After a merge a
 // node that took over another's state counts its changes and hashes as that one does.
+#include <algorithm>
 #include <map>
 #include <tuple>
+#include <utility>
 
 #include "targets/kv/service/hash.h"
 #include "targets/naive/copy.h"

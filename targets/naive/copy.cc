@@ -1,5 +1,7 @@
 #include "targets/naive/copy.h"
 
+#include <algorithm>
+
 #include "targets/kv/service/hash.h"
 #include "targets/kv/service/validate.h"
 

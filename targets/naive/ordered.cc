@@ -1,5 +1,7 @@
 #include "targets/naive/ordered.h"
 
+#include <utility>
+
 #include "targets/kv/http/error_table.h"
 #include "targets/kv/service/validate.h"
 

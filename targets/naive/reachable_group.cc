@@ -6,6 +6,9 @@
 // What it lacks: nobody asks whether the group is more than half. Each side of a split goes on by
 // itself, and when it heals, what the shorter side has answered is thrown away.
 #include <algorithm>
+#include <map>
+#include <utility>
+#include <vector>
 
 #include "targets/kv/http/error_table.h"
 #include "targets/naive/ordered.h"

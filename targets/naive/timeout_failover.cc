@@ -8,6 +8,8 @@
 // its clients while another has taken over; what it answers then is lost. And a change is answered
 // before any other node has it.
 #include <algorithm>
+#include <map>
+#include <utility>
 
 #include "targets/naive/ordered.h"
 
@@ -15,6 +17,9 @@ namespace assay::naive {
 namespace {
 
 constexpr uint8_t kEpoch = 'p';
+
+// So often a node looks at the signs of life that have come.
+constexpr int64_t kLookMs = 100;
 
 class TimeoutFailover : public Ordered {
  public:
@@ -30,7 +35,7 @@ class TimeoutFailover : public Ordered {
   }
 
   void on_tick() override {
-    if (!leads() && env_.now_ms() - heard_ms_ >= patience_ms()) follow(options_.self, epoch_ + 1);
+    if (env_.now_ms() >= next_look_ms_) look();
     Ordered::on_tick();
   }
 
@@ -46,13 +51,7 @@ class TimeoutFailover : public Ordered {
   }
 
   void on_beat(NodeId from, const Beat& beat) override {
-    if (!beat.leads) return;
-    // Two that took over at one moment: the one whose name comes first.
-    const bool later = beat.epoch > epoch_ || (beat.epoch == epoch_ && from < primary_);
-    if (later) follow(from, beat.epoch);
-    if (from != primary_ || beat.epoch != epoch_) return;
-    heard_ms_ = env_.now_ms();
-    if (beat.length != log_.length() || beat.chain != log_.chain()) ask(from);
+    if (beat.leads) beats_[from] = beat;
   }
 
   bool believes(NodeId from, const NewEntry& entry) const override {
@@ -75,6 +74,21 @@ class TimeoutFailover : public Ordered {
     return options_.failover_ms * static_cast<int64_t>(behind);
   }
 
+  void look() {
+    next_look_ms_ = env_.now_ms() + kLookMs;
+    for (const auto& [from, beat] : std::exchange(beats_, {})) believe(from, beat);
+    if (!leads() && env_.now_ms() - heard_ms_ >= patience_ms()) follow(options_.self, epoch_ + 1);
+  }
+
+  void believe(NodeId from, const Beat& beat) {
+    // Two that took over at one moment: the one whose name comes first.
+    const bool later = beat.epoch > epoch_ || (beat.epoch == epoch_ && from < primary_);
+    if (later) follow(from, beat.epoch);
+    if (from != primary_ || beat.epoch != epoch_) return;
+    heard_ms_ = env_.now_ms();
+    if (beat.length != log_.length() || beat.chain != log_.chain()) ask(from);
+  }
+
   void follow(NodeId primary, uint64_t epoch) {
     epoch_ = epoch;
     primary_ = primary;
@@ -90,7 +104,9 @@ class TimeoutFailover : public Ordered {
 
   uint64_t epoch_ = 1;
   NodeId primary_;
-  int64_t heard_ms_;  // when the primary last gave a sign of life
+  int64_t heard_ms_;              // when the primary last gave a sign of life
+  std::map<NodeId, Beat> beats_;  // that were not looked at yet; per member, the last
+  int64_t next_look_ms_ = 0;
 };
 
 }  // namespace

@@ -151,5 +151,14 @@ TEST(StoreCodec, WhatIsNoStoreIsRefused) {
   EXPECT_GT(refused, 100);
 }
 
+TEST(StoreCodec, ATokenThatIsNoRevisionComesBack) {
+  Service service({.token = TokenKind::kWallClock});
+  service.apply(PutRequest{.key = "a", .value = "x"}, 1234);
+  StoreDecoder decoder;
+  decoder.take(encoded(service.store()));
+  ASSERT_TRUE(decoder.done());
+  EXPECT_EQ(decoder.release().get("a")->token, 1234);
+}
+
 }  // namespace
 }  // namespace assay::kv

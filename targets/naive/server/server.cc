@@ -5,6 +5,8 @@
 #include <boost/asio/steady_timer.hpp>
 #include <chrono>
 #include <csignal>
+#include <memory>
+#include <optional>
 
 #include "targets/kv/http/http_front.h"
 #include "targets/kv/http/http_server.h"

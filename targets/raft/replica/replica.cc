@@ -594,7 +594,7 @@ void Replica::take_snapshot_when_due() {
   constexpr size_t kSmall = 1 << 20;
   const uint64_t entries = options_.snapshot_entries;
   if (entries == 0 || taking_ || chain_.index() - snapshot_.index < entries) return;
-  if (snapshot_bytes_ > kSmall && applied_bytes_ < snapshot_bytes_) return;
+  if (snapshot_bytes_ > kSmall && applied_bytes_ < 2 * snapshot_bytes_) return;
   applied_bytes_ = 0;
   taking_.reset(new Taking{
       SnapshotWriter(state_head(), service_.store()),

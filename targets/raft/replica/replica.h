@@ -108,7 +108,7 @@ struct ReplicaOptions {
   uint64_t incarnation = 0;
   size_t segment_bytes = 16 << 20;
   // Applied entries from one snapshot to the next; 0: none is taken. A state of more than a
-  // mebibyte is not written again before as many bytes of entries were applied.
+  // mebibyte is not written again before twice as many bytes of entries were applied.
   uint64_t snapshot_entries = 10'000;
   // Of those in the snapshot, how many stay in the log, for members that lag a little.
   uint64_t snapshot_keep_entries = 5'000;

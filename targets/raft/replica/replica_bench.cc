@@ -12,7 +12,7 @@ namespace {
 
 class BenchCluster {
  public:
-  BenchCluster() {
+  explicit BenchCluster(uint64_t snapshot_entries) : snapshot_entries_(snapshot_entries) {
     for (int id = 1; id <= 3; ++id) hosts_.push_back(std::make_unique<Host>(*this, id));
     for (auto& host : hosts_) host->start();
     for (int i = 0; i < 100 && leader() == nullptr; ++i) {
@@ -71,6 +71,7 @@ class BenchCluster {
       options.raft.voters = {NodeId{1}, NodeId{2}, NodeId{3}};
       options.raft.seed = static_cast<uint64_t>(id_);
       options.incarnation = static_cast<uint64_t>(id_);
+      options.snapshot_entries = cluster_.snapshot_entries_;
       std::string error;
       replica_ = Replica::open(std::move(options), *this, error);
     }
@@ -97,13 +98,14 @@ class BenchCluster {
     return nullptr;
   }
 
+  const uint64_t snapshot_entries_;
   std::vector<std::unique_ptr<Host>> hosts_;
   std::vector<std::pair<NodeId, std::string>> wire_;
 };
 
 // `clients` requests at once, then everything that they lead to.
-void run(benchmark::State& state, bool on_leader, bool write) {
-  BenchCluster cluster;
+void run(benchmark::State& state, bool on_leader, bool write, uint64_t snapshot_entries = 10'000) {
+  BenchCluster cluster(snapshot_entries);
   Replica& replica = on_leader ? *cluster.leader() : *cluster.follower();
   const auto clients = state.range(0);
   uint64_t done = 0;
@@ -130,10 +132,12 @@ void run(benchmark::State& state, bool on_leader, bool write) {
 }
 
 void BM_PutOnLeader(benchmark::State& state) { run(state, true, true); }
+void BM_PutWithoutSnapshots(benchmark::State& state) { run(state, true, true, 0); }
 void BM_PutOnFollower(benchmark::State& state) { run(state, false, true); }
 void BM_ReadOnLeader(benchmark::State& state) { run(state, true, false); }
 void BM_ReadOnFollower(benchmark::State& state) { run(state, false, false); }
 BENCHMARK(BM_PutOnLeader)->Arg(1)->Arg(64)->Iterations(20000);
+BENCHMARK(BM_PutWithoutSnapshots)->Arg(64)->Iterations(20000);
 BENCHMARK(BM_PutOnFollower)->Arg(1)->Arg(64)->Iterations(20000);
 BENCHMARK(BM_ReadOnLeader)->Arg(1)->Arg(64);
 BENCHMARK(BM_ReadOnFollower)->Arg(1)->Arg(64);
