@@ -3,8 +3,8 @@
 // "ttl_ms"}; its holder works on an object (k1/object) in plain reads and writes, then lets go. Every
 // acquisition has a fence number, one higher than the last.
 //
-// Some holders die: they forget the lock and come back as somebody new. Some are slow: they do in
-// several time-outs what they meant to do in a part of one, and do not know it. A lock is taken from a
+// Some holders die: they forget the lock and come back as somebody new. Some are slow: they pause, for
+// longer than any time-out that is short, and do not know it. A lock is taken from a
 // holder when a contender has seen it unchanged for its time-out, by the contender's own clock
 // (leaderelection of k8s.io/client-go). 0: never.
 //
@@ -27,6 +27,7 @@ struct LockOptions {
   Nanos ttl;
   Nanos work;  // of a hold, on average
   int64_t slow_percent = 0;
+  Nanos pause;  // of a slow holder: up to so long
   int64_t dies_percent = 0;
   Effects effects = Effects::kPlain;
   bool renews = false;
@@ -153,9 +154,8 @@ class Contender final : public Actor {
     if (rng_.chance(static_cast<uint64_t>(options_.dies_percent), 100)) return rest(now);
     step_ = Step::kLookAtObject;
     const bool slow = rng_.chance(static_cast<uint64_t>(options_.slow_percent), 100);
-    const Nanos most = slow ? options_.ttl * 3 : options_.work;
     slow_ = slow;
-    wait(now, Nanos{rng_.between(slow ? options_.ttl.count : 0, most.count)});
+    wait(now, Nanos{rng_.between(0, slow ? options_.pause.count : options_.work.count)});
   }
   void renewed(const Op& completion) {
     held_ = completion.revision;
@@ -242,7 +242,8 @@ class Lock final : public Workload {
   std::vector<WorkloadOption> options() const override {
     return {{"ttl", kind_.ttl, "a lock seen unchanged for so long is taken from its holder; 0: never"},
             {"work", "20ms", "between the steps of a holder: up to so long"},
-            {"slow", kind_.slow, "of 100 holders so many take one to three time-outs"},
+            {"slow", kind_.slow, "of 100 holders so many pause"},
+            {"pause", "1s", "of a slow holder: up to so long"},
             {"dies", kind_.dies, "of 100 holders so many forget the lock"},
             {"effects", kind_.effects, "what guards the object: plain, fenced, guarded"}};
   }
@@ -252,6 +253,7 @@ class Lock final : public Workload {
     LockOptions lock{.ttl = settings.duration("ttl"),
                      .work = settings.duration("work"),
                      .slow_percent = settings.number("slow", 0, 100),
+                     .pause = settings.duration("pause"),
                      .dies_percent = settings.number("dies", 0, 100),
                      .renews = kind_.renews};
     const std::string effects = settings.one_of("effects", {"plain", "fenced", "guarded"});

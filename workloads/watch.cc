@@ -28,6 +28,7 @@ const Symbol kSession{"session"}, kPrefix{"w/"};
 constexpr int64_t kWatchedKeys = 8;
 // A watch of two seconds is told of less than a thousand changes then.
 constexpr Nanos kWriteInterval = milliseconds(5);
+constexpr Nanos kRest = milliseconds(200);  // of a worker whose operation was refused
 
 struct Session {
   std::string name;
@@ -49,8 +50,9 @@ class Sessions final : public Generator {
   }
 
   Next next(const Context& context) override {
-    const Worker worker = context.idlest();
-    if (worker == kNoWorker) return Next::pending();
+    Nanos wake = kNever;
+    const Worker worker = rested(context, wake);
+    if (worker == kNoWorker) return Next::pending(wake);
     end_what_was_missed(context);
     chosen_ = choice_of(worker);
     const Session& session = sessions_[chosen_];
@@ -69,16 +71,21 @@ class Sessions final : public Generator {
     session.busy = true;
     session.last = next.worker;
     const auto at = static_cast<size_t>(next.worker);
-    if (at >= running_.size()) running_.resize(at + 1, nullptr);
+    if (at >= running_.size()) {
+      running_.resize(at + 1, nullptr);
+      rests_until_.resize(at + 1);
+    }
     running_[at] = &session;
   }
 
-  void update(const Context&, Worker worker, const Op& completion) override {
+  void update(const Context& context, Worker worker, const Op& completion) override {
     const auto at = static_cast<size_t>(worker);
     if (at >= running_.size() || running_[at] == nullptr) return;
     Session& session = *std::exchange(running_[at], nullptr);
     session.busy = false;
     session.since = ++completions_;
+    // A node that is down must not use up all sessions.
+    if (completion.type == OpType::kFail) rests_until_[at] = context.now + kRest;
     session.span = drawn_span();
     const bool well = completion.f == f::list ? listed(session, completion)
                                             : watched(session, completion);
@@ -97,6 +104,17 @@ class Sessions final : public Generator {
   }
 
  private:
+  // A free worker that need not rest; else kNoWorker, and when to ask again.
+  Worker rested(const Context& context, Nanos& wake) const {
+    for (Worker w = context.begin; w < context.end; ++w) {
+      if (!context.workers->is_free(w)) continue;
+      const auto at = static_cast<size_t>(w);
+      if (at >= rests_until_.size() || rests_until_[at] <= context.now) return w;
+      wake = std::min(wake, rests_until_[at]);
+    }
+    return kNoWorker;
+  }
+
   void begin(Session& session) {
     session.name = "s" + std::to_string(++begun_);
     session.next = 0;
@@ -146,7 +164,7 @@ class Sessions final : public Generator {
 
   // What was not answered is asked again from the same revision.
   static bool watched(Session& session, const Op& completion) {
-    --session.watches_left;
+    if (completion.type != OpType::kFail) --session.watches_left;
     if (completion.type != OpType::kOk) return false;
     const std::string_view end = completion.value.text_or("end", "");
     session.next = end == to_string(WatchEnd::kCompacted) ? 0 : watch_next(completion.value);
@@ -157,6 +175,7 @@ class Sessions final : public Generator {
   const std::function<int(Worker)> node_of_;
   std::vector<Session> sessions_;
   std::vector<Session*> running_;  // by worker
+  std::vector<Nanos> rests_until_;
   size_t chosen_ = 0;
   int64_t begun_ = 0;
   uint64_t completions_ = 0;

@@ -181,8 +181,9 @@ ExitCode print_suite(const CertifyRequest& request, Console& console) {
       const bool possible = std::find(excluded.begin(), excluded.end(), fault) == excluded.end();
       threats.push_back(std::string(fault) + (possible ? "" : " (not possible here)"));
     }
-    text += "  " + std::string(clause.id) + " " + std::string(clause.title) + ": one of " +
-            (checks.empty() ? "-" : listed(checks)) + ", under " + (threats.empty() ? "-" : listed(threats)) + "\n";
+    text += "  " + std::string(clause.id) + " " + std::string(clause.title) + ": " +
+            (checks.empty() ? "no check yet" : "by " + listed(checks)) +
+            (threats.empty() ? "" : "; faults that must bite: " + listed(threats)) + "\n";
   }
   for (const std::string& line : suite->exclusions) text += "not asked for: " + line + "\n";
   for (const std::string& clause : suite->not_claimed) text += "not claimed: " + clause + "\n";

@@ -92,6 +92,7 @@ std::string html_report(const Report& report) {
       "\n</head>\n<body>\n" + report::svg_definitions());
   page.add(report::headline_html(report));
   page.add(report::first_screen_html(report, timeline));
+  page.add(report::clauses_html(report));
   page.add(report::tree_html(report));
   page.add(plots_html(report, timeline, invalid));
   page.add(report::operations_html(report));

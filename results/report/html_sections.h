@@ -14,6 +14,10 @@ std::string headline_html(const Report& report);  // verdict, sentence, scope
 std::string first_screen_html(const Report& report, const Timeline& timeline);
 // Open is what leads to the witness, or to the first parts that are not valid.
 std::string tree_html(const Report& report);
+// What the run says of the clauses of the contracts: a table, each with its passage; empty where it says
+// nothing. And in one line, for texts.
+std::string clauses_html(const Report& report);
+std::string clauses_line(const Report& report);
 std::string operations_html(const Report& report);  // around the witness; empty without one
 std::string counts_html(const Report& report, const Timeline& timeline);
 std::string settings_html(const Report& report);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <string_view>
 
+#include "results/report/html_sections.h"
 #include "results/report/markup.h"
 #include "results/report/words.h"
 
@@ -178,6 +179,8 @@ std::string text_report(const Report& report, const TextOptions& options) {
   put_headline(report, page);
   put_witness(report, page);
   for (const auto& [name, text] : report.scope) page.row(name, text);
+  if (const std::string clauses = report::clauses_line(report); !clauses.empty())
+    page.row("clauses", clauses);
   put_checkers(report, page);
   const auto& evidence = report.evidence;
   const bool valid = report.headline.outcome == Outcome::kValid;
