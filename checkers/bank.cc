@@ -1,12 +1,13 @@
 // bank: is the sum of all accounts the same whenever somebody looks? The header gives it (`total`),
-// and which lists show all accounts (`accounts`: their prefix; else every list does). A balance is a
+// and which lists show all accounts (`accounts`: their prefix; else every list shows those of one bank,
+// of which there may be several). A balance is a
 // number, or an object's member "balance". An ok read of an object of numbers is a look at all as well,
 // where the header names no prefix.
 //
-// A look that began before all accounts had been set up (the first acknowledged write of each) is left
-// out. Looks at copies that may be old are judged too: an old state has the same sum.
+// A look that began before all accounts had been set up is left out. Looks at copies that may be old are judged too: an old state has the same sum.
 #include <algorithm>
 #include <optional>
+#include <string_view>
 #include <unordered_map>
 
 #include "checkers/findings.h"
@@ -63,19 +64,46 @@ struct Accounts {
   std::string prefix;
 };
 
-// When the last account had been set up.
-Position set_up_at(const History& history, const Accounts& accounts) {
-  Position ready = 0;
-  const KeyEvents events(history);
-  for (const KeyTrack& track : events.keys()) {
-    if (!accounts.has(track.key)) continue;
-    Position first = kOpen;
-    for (const KeyEvent& event : track.events)
-      if (event.accepted()) first = std::min(first, event.ret);
-    if (first != kOpen) ready = std::max(ready, first);
+// When the last account under a prefix had been set up: by the answer to the first write of each that
+// was acknowledged, or the first that saw it.
+class SetUp {
+ public:
+  struct Point {
+    Position position = 0;
+    int64_t revision = 0;  // of the store; 0: not known
+  };
+  explicit SetUp(const History& history) {
+    const KeyEvents events(history);
+    for (const KeyTrack& track : events.keys()) {
+      Point first{.position = kOpen};
+      for (const KeyEvent& event : track.events) {
+        const bool there = event.did == Did::kRead && event.ok() && !event.value.is_null();
+        if (!event.accepted() && !there) continue;
+        if (event.ret < first.position)
+          first = {event.ret, event.revision.is_number() ? event.revision.number() : 0};
+      }
+      keys_.emplace_back(track.key.text(), first);
+    }
+    std::sort(keys_.begin(), keys_.end(),
+              [](const auto& a, const auto& b) { return a.first < b.first; });
   }
-  return ready;
-}
+  Point at(Symbol prefix) {
+    const auto [known, fresh] = known_.try_emplace(prefix);
+    if (!fresh) return known->second;
+    const std::string_view text = prefix.text();
+    auto key = std::lower_bound(keys_.begin(), keys_.end(), text,
+                                [](const auto& a, std::string_view b) { return a.first < b; });
+    for (; key != keys_.end() && key->first.starts_with(text); ++key) {
+      known->second.position = std::max(known->second.position, key->second.position);
+      known->second.revision = std::max(known->second.revision, key->second.revision);
+    }
+    return known->second;
+  }
+
+ private:
+  std::vector<std::pair<std::string_view, Point>> keys_;
+  std::unordered_map<Symbol, Point> known_;
+};
 
 class Bank : public Checker {
  public:
@@ -90,7 +118,7 @@ class Bank : public Checker {
   Verdict check(const History& history, const Budget& budget) const override {
     Verdict verdict{.name = "bank"};
     const Accounts accounts(history.header());
-    const Position ready = accounts.total ? set_up_at(history, accounts) : 0;
+    SetUp set_up(history);
     int64_t looks = 0, early = 0, wrong = 0;
     for (size_t id = 0; id < history.size() && accounts.total; ++id) {
       if (id % 1024 == 0 && budget.exhausted()) {
@@ -102,7 +130,11 @@ class Bank : public Checker {
       if (!accounts.shown_by(op)) continue;
       const auto sum = accounts.sum(op);
       if (!sum) continue;
-      if (op.invoke_position() < ready) {
+      const Symbol all = accounts.prefix.empty() ? op.key() : Symbol(accounts.prefix);
+      const SetUp::Point ready = set_up.at(all);
+      // A copy may show an older state than that, and says so.
+      const bool older = op.at().is_number() && op.at().number() < ready.revision;
+      if (op.invoke_position() < ready.position || older) {
         ++early;
         continue;
       }
@@ -132,7 +164,9 @@ class Bank : public Checker {
     // The last look before that had the right sum: what went wrong came between the two.
     for (size_t id = op.id(); id-- > 0;) {
       const Operation before = history[id];
-      if (!accounts.shown_by(before) || before.return_position() > op.invoke_position()) continue;
+      if (before.key() != op.key() || !accounts.shown_by(before) ||
+          before.return_position() > op.invoke_position())
+        continue;
       const auto was = accounts.sum(before);
       if (!was || *was != *accounts.total) continue;
       witness.operations.push_back(id);

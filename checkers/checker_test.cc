@@ -96,7 +96,7 @@ TEST(CheckHistory, NamesThatAreNotThereAndOperationsNotJudgedAreInputErrors) {
   ASSERT_FALSE(unknown);
   EXPECT_EQ(unknown.error().fault, Fault::kInput);
   EXPECT_THAT(unknown.error().message, HasSubstr("there is no checker linearisable"));
-  EXPECT_THAT(unknown.error().message, HasSubstr("linearizable, version-order, update-chain"));
+  EXPECT_THAT(unknown.error().message, HasSubstr("linearizable, version-order, one-history"));
   const auto txn = check_history(history, {}, Budget{});
   ASSERT_FALSE(txn);
   EXPECT_EQ(txn.error().fault, Fault::kInput);

@@ -11,6 +11,8 @@
 //   old token       an acceptance though the token had provably been replaced: as update-chain has it,
 //                   and by real time, also of guards on keys that a txn does not write
 //
+// Reads of the latest state tell what was current, unless some of the key are seen to be of the past:
+// that is version-order's matter, and no refusal's.
 // Each conflict is judged by itself against all that was accepted and read: exact where tokens are
 // ordered, every state's writer is known and reads are claimed to be of the latest state; a write of
 // unknown outcome may excuse two conflicts at two moments, of which only one can be. Where tokens
@@ -20,6 +22,7 @@
 #include <map>
 #include <optional>
 #include <unordered_map>
+#include <unordered_set>
 
 #include "checkers/history/vocabulary.h"
 #include "checkers/registry.h"
@@ -32,10 +35,6 @@ namespace {
 using update_chain::Scope;
 
 bool refused(const KeyEvent& event) { return event.conflict && event.alone && event.guarded(); }
-// What it says of the token is of a moment between its invocation and its answer.
-bool observes(const KeyEvent& event) {
-  return event.latest && event.tells_token() && !(event.did == Did::kGuard && event.ok());
-}
 
 // A guard that was accepted found its token current.
 bool held(const KeyEvent& event) { return event.ok() && event.guarded() && !event.creates(); }
@@ -58,17 +57,19 @@ class Key {
   Key(const History& history, const KeyTrack& track, const Scope& scope)
       : history_(history), track_(track), scope_(scope) {
     for (const KeyEvent& event : track.events) {
-      if (observes(event) && event.revision != Token(int64_t{0})) seen_[event.revision].add(event);
-      if (held(event)) seen_[event.expected].add(event);
       if (event.did != Did::kWrite) continue;
-      if (event.accepted() && !event.revision.none()) seen_[event.revision].maker = &event;
       if (event.may_have_happened()) writes_.push_back(&event);
       if (event.accepted()) by_return_.push_back(&event);
+    }
+    if (scope.orderable) order();
+    for (const KeyEvent& event : track.events) {
+      if (observes(event) && event.revision != Token(int64_t{0})) seen_[event.revision].add(event);
+      if (held(event)) seen_[event.expected].add(event);
+      if (event.accepted() && !event.revision.none()) seen_[event.revision].maker = &event;
     }
     std::sort(by_return_.begin(), by_return_.end(),
               [](const KeyEvent* a, const KeyEvent* b) { return a->ret < b->ret; });
     fill_latest();
-    if (scope.orderable) order();
   }
 
   std::optional<Finding> judge() {
@@ -132,6 +133,12 @@ class Key {
                                      : newest_[static_cast<size_t>(end - by_return_.begin()) - 1];
   }
 
+  // What it says of the token is of a moment between its invocation and its answer.
+  bool observes(const KeyEvent& event) const {
+    if (event.did == Did::kRead && !reads_trusted_) return false;
+    return event.latest && event.tells_token() && !(event.did == Did::kGuard && event.ok());
+  }
+
   // The states in order of their tokens, with what bounds them in time.
   struct State {
     int64_t revision;
@@ -142,6 +149,14 @@ class Key {
     auto order() const { return std::pair(revision, absent); }
   };
   void order() {
+    collect(/*guards=*/false);
+    reads_trusted_ = !somebody_saw_the_past();
+    collect(/*guards=*/true);
+    bound();
+  }
+  void collect(bool guards) {
+    states_.clear();
+    identified_.clear();
     bool comparable = true;
     for (const KeyEvent& event : track_.events) {
       const auto revision = number_of(event.revision), at = number_of(event.at);
@@ -152,9 +167,8 @@ class Key {
       const auto [at, fresh] = unknown.try_emplace(write->value, write);
       if (!fresh || write->ok()) at->second = nullptr;
     }
-    std::unordered_map<const KeyEvent*, bool> identified;
     for (const KeyEvent& event : track_.events) {
-      if (const auto compared = number_of(event.expected); held(event) && compared)
+      if (const auto compared = number_of(event.expected); guards && held(event) && compared)
         states_.push_back({.revision = *compared, .absent = false, .calls = event.call,
                            .rets = event.ret});
       if (!observes(event)) continue;
@@ -164,12 +178,12 @@ class Key {
                   .calls = event.call, .rets = event.ret};
       if (event.accepted()) {
         state.made_from = event.call;
-        identified[&event] = true;
+        identified_.insert(&event);
       } else if (event.ok() && !state.absent) {
         const auto made = unknown.find(event.value);
         if (made != unknown.end() && made->second) {
           state.made_from = made->second->call;
-          identified[made->second] = true;
+          identified_.insert(made->second);
         }
       }
       states_.push_back(state);
@@ -188,12 +202,14 @@ class Key {
       merged.rets = std::min(merged.rets, state.rets);
     }
     states_.resize(count);
+  }
+  void bound() {
     for (size_t i = 1; i < states_.size(); ++i)
       states_[i].calls = std::max(states_[i].calls, states_[i - 1].calls);
     for (size_t i = states_.size(); i-- > 1;)
       states_[i - 1].rets = std::min(states_[i].rets, states_[i - 1].rets);
     for (const KeyEvent* write : writes_)
-      if (!identified.contains(write)) free_from_ = std::min(free_from_, write->call);
+      if (!identified_.contains(write)) free_from_ = std::min(free_from_, write->call);
     // A delete that was acknowledged may have found the key gone already.
     for (const KeyEvent* write : writes_) {
       if (write->type != OpType::kInfo || !write->deletes()) continue;
@@ -203,6 +219,17 @@ class Key {
     }
     for (State& state : states_)
       if (state.made_from == kOpen) state.made_from = free_from_ == kOpen ? 0 : free_from_;
+  }
+
+  // Something of an earlier state was invoked after something of a later one had returned: that reads
+  // are of the latest state is then no more than claimed (version-order's matter).
+  bool somebody_saw_the_past() const {
+    Position calls = 0;
+    for (const State& state : states_) {
+      if (state.rets < calls) return true;
+      calls = std::max(calls, state.calls);
+    }
+    return false;
   }
 
   // --- What is judged.
@@ -366,6 +393,8 @@ class Key {
   std::vector<const KeyEvent*> by_return_;  // accepted ones
   std::vector<const KeyEvent*> newest_;     // of the first so many of them, the one invoked last
   std::vector<State> states_;
+  std::unordered_set<const KeyEvent*> identified_;  // writes that made known states
+  bool reads_trusted_ = true;
   Position free_from_ = kOpen;  // an unknown write that is no known state was invoked no earlier
   int64_t conflicts_ = 0;
   int64_t judged_ = 0;

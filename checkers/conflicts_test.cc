@@ -59,6 +59,14 @@ TEST(Conflicts, AReadThatNeedNotBeOfTheLatestStateProvesNothing) {
             Safety::kValid);
 }
 
+TEST(Conflicts, AReadOfThePastConvictsNoRefusal) {
+  EXPECT_EQ(judge(kTwo + "5 invoke write k 7 expected=3\n5 ok write k 7 revision=4 at=4\n"
+                         "1 invoke write k 9 expected=3\n1 fail write k error=conflict\n"
+                         "2 invoke read k\n2 ok read k 2 revision=3 at=3\n")
+                .safety,
+            Safety::kValid);
+}
+
 TEST(Conflicts, AnAnswerThatNamesTheTokenComparedRefutesItself) {
   EXPECT_THAT(headline_of(judge("1 invoke write k 9 expected=3\n2 invoke write k 4\n"
                                 "1 fail write k error=conflict current=3\n")),

@@ -34,11 +34,13 @@ std::string shown(const Value& value) { return value.is_null() ? "nothing" : val
 
 class Register {
  public:
-  Register(const History& history, const KeyTrack& track)
-      : history_(history), orderable_(history.header().token_orderable),
+  // scale: revisions of keys are the store's, so that a deleted key goes on where it was.
+  Register(const History& history, const KeyTrack& track, bool scale)
+      : history_(history), ordered_(history.header().token_orderable),
         attempts_(history.header().initial_of(track.key)) {
     for (const KeyEvent& event : track.events) {
       if (event.did != Did::kWrite || !event.may_have_happened()) continue;
+      ordered_ = ordered_ && (scale || !event.deletes());
       const Position ret = event.ok() ? event.ret : kOpen;
       attempts_.add({.value = event.value, .call = event.call, .ret = ret, .id = event.id,
                      .event = &event});
@@ -69,7 +71,7 @@ class Register {
  private:
   std::optional<Finding> lower_token(const KeyEvent& read) const {
     const auto token = number_of(read.revision);
-    if (!orderable_ || !highest_ || !token || *token == 0 || highest_->ret > read.call) return {};
+    if (!ordered_ || !highest_ || !token || *token == 0 || highest_->ret > read.call) return {};
     if (*token >= *number_of(highest_->revision)) return std::nullopt;
     return lost(read, *highest_);
   }
@@ -85,7 +87,7 @@ class Register {
   }
 
   const History& history_;
-  const bool orderable_;
+  bool ordered_;  // by tokens
   Attempts attempts_;
   const KeyEvent* highest_ = nullptr;  // the accepted write of the highest token
 };
@@ -235,6 +237,7 @@ class Durable : public Checker {
     const bool latest = read_claim(history.header()) == "linearizable";
     const std::optional<Counters> sums =
         counters ? std::optional<Counters>(history) : std::nullopt;
+    const bool scale = one_scale(history);
     const KeyEvents events(history);
     const FinalReads finals(history, events);
     Findings findings(history, verdict);
@@ -248,7 +251,7 @@ class Durable : public Checker {
         return sums->judge(track.key, read);
       })
                    : holds_arrays(track) ? judge_by(AppendList(history, track), reads, latest)
-                                         : judge_by(Register(history, track), reads, latest);
+                                         : judge_by(Register(history, track, scale), reads, latest);
       if (found) findings.add(track.key, std::move(*found));
     });
     findings.conclude();

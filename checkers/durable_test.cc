@@ -50,6 +50,13 @@ TEST(Durable, OfWritesThatOverlapTheTokensTellTheLast) {
   EXPECT_EQ(judge(both + last("2", "n1", "revision=2"), "{}").safety, Safety::kValid);
 }
 
+TEST(Durable, TokensThatStartAnewAfterADeleteTellNothing) {
+  const std::string again = "0 invoke write k 1\n0 ok write k 1 revision=5 at=9\n"
+                            "0 invoke delete k\n0 ok delete k revision=0 at=10\n"
+                            "0 invoke write k 2\n0 ok write k 2 revision=1 at=11\n";
+  EXPECT_EQ(judge(again + last("2", "n1", "revision=1 at=11")).safety, Safety::kValid);
+}
+
 TEST(Durable, NothingAppearsThatNobodyWrote) {
   EXPECT_EQ(judge(kWrites + last("8")).reason, "a value that nobody wrote of k");
 }

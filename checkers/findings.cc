@@ -71,7 +71,7 @@ std::string author_text(const Operation& operation) {
 bool changes_in_other_words(const History& history) {
   for (size_t id = 0; id < history.size(); ++id) {
     const Symbol f = history[id].f();
-    if (!has_key_events(f) && f != f::watch) return true;
+    if (!has_key_events(f) && !leaves_keys_alone(f)) return true;
   }
   return false;
 }

@@ -204,6 +204,8 @@ bool has_key_events(Symbol f) {
          f == f::txn;
 }
 
+bool leaves_keys_alone(Symbol f) { return f == f::watch || f == f::compact; }
+
 KeyEvents::KeyEvents(const History& history, Absence absence) {
   Reader reader(history, keys_);
   reader.read_all();

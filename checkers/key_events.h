@@ -64,6 +64,8 @@ class KeyEvents {
 
 // Whether KeyEvents reads operations of that name.
 bool has_key_events(Symbol f);
+// Whether they have no part in what keys hold: watch, compact.
+bool leaves_keys_alone(Symbol f);
 // An input error where an operation that has key events is malformed.
 Result<void> key_events_fit(const History& history);
 // The steps of a txn that write: key and value.

@@ -89,6 +89,19 @@ TEST(Lock, ThatNobodyObtainsAfterItsHolderIsGoneBlocks) {
             Progress::kOk);
 }
 
+TEST(Lock, AHolderIsItsIntentAndItsProcessMayGoOnAsSomebodyElse) {
+  const char* header = R"({"token":"orderable","thresholds":{"lock_ms_max":1000}})";
+  const std::string taken =
+      "1 invoke write lock {\"holder\":7,\"fence\":1,\"ttl_ms\":0} expected=0 intent=7" + at(10) +
+      "1 ok write lock {\"holder\":7,\"fence\":1,\"ttl_ms\":0} revision=11" + at(11);
+  std::string polls;
+  for (int i = 0; i < 20; ++i) {
+    polls += "1 invoke read lock intent=8" + at(100 + 100 * i) +
+             "1 ok read lock {\"holder\":7,\"fence\":1,\"ttl_ms\":0} revision=11" + at(101 + 100 * i);
+  }
+  EXPECT_EQ(judge(taken + polls, header).word(), Word::kBlocked);
+}
+
 TEST(Lock, NobodyWhoObtainedItIsVacuous) {
   EXPECT_EQ(judge(take(1, 1, 10, "fail")).safety, Safety::kVacuous);
   EXPECT_FALSE(lock_checker().applies(history_of("0 invoke write k 1\n0 ok write k 1\n")));

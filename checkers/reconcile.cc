@@ -195,6 +195,7 @@ class Loops {
   }
   void before_write(const Operation& op, OfKey& of, Token token, const Intent& intent) {
     if (!of.refused) return;
+    if (of_a_lock(op)) return of.refused.reset();  // who lets go compares what it took
     const Operation refusal = history_[*of.refused];
     const bool has = has_read(of, intent, token);
     of.refused.reset();

@@ -65,9 +65,24 @@ TEST(Bank, TheSumIsTheSameWheneverSomebodyLooks) {
   EXPECT_THAT(headline_of(verdict), HasSubstr("p1 from n2 found the accounts to sum to 90"));
 }
 
+TEST(Bank, BanksAreSetUpOneByOne) {
+  const char* header = R"({"total":100})";
+  const std::string other = "0 invoke txn [[\"w\",\"c/a\",100]]\n0 ok txn [[\"w\",\"c/a\",100]]\n";
+  EXPECT_EQ(judged_by(bank_checker(), kAccounts + look(60, 30) + other, header).safety,
+            Safety::kInvalid);
+  EXPECT_EQ(judged_by(bank_checker(), "1 invoke list c/\n1 ok list c/ []\n" + kAccounts +
+                                          look(10, 90) + other, header)
+                .safety,
+            Safety::kValid);
+}
+
 TEST(Bank, WhoLookedBeforeAllWasSetUpSaysNothing) {
   EXPECT_EQ(judged_by(bank_checker(), "1 invoke list b/\n1 ok list b/ []\n" + kAccounts, kBank).safety,
             Safety::kVacuous);
+  EXPECT_EQ(judged_by(bank_checker(), kAccounts + "1 invoke list b/\n1 ok list b/ [] at=1\n", kBank)
+                .safety,
+            Safety::kVacuous)
+      << "a copy of before";
   EXPECT_FALSE(bank_checker().applies(history_of(kAccounts)));
   EXPECT_EQ(without_time(bank_checker(), kAccounts + look(60, 40), kBank).safety, Safety::kUnknown);
 }

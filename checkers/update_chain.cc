@@ -214,6 +214,13 @@ class Chain {
       finding.events.push_back(event);  // only later
       break;
     }
+    // A write that is recorded as failed may be behind it all the same.
+    for (const KeyEvent& event : track_.events) {
+      const bool fits = !orphan.value || event.value == *orphan.value;
+      if (event.did != Did::kWrite || event.type != OpType::kFail || !fits) continue;
+      finding.events.push_back(event);
+      break;
+    }
     return finding;
   }
 
@@ -343,9 +350,10 @@ class UpdateChain : public Checker {
     if (!scope.orderable && guarded > 0)
       verdict.facts.emplace_back(fact::kConvention, "tokens are compared for equality only");
     if (verdict.reason.empty())
-      verdict.reason = counted(static_cast<size_t>(guarded + by_basis), "accepted write saw",
-                               "accepted writes saw") +
-                       " the state that it replaced";
+      verdict.reason = "each of " +
+                       counted(static_cast<size_t>(guarded + by_basis), "accepted write",
+                               "accepted writes") +
+                       " saw the state that it replaced";
     return verdict;
   }
 };

@@ -70,6 +70,10 @@ TEST(UpdateChain, ATokenMustHaveBeenGivenByAWriteOrMayBeOfOneUnknownWrite) {
   const std::string use = "2 invoke write k 3 expected=7\n2 ok write k 3 revision=8\n";
   const Verdict nobodys = judge(std::string(kFirst) + use);
   EXPECT_EQ(nobodys.reason, "guard on a state that nobody made of k");
+  EXPECT_THAT(judge(std::string(kFirst) + "1 invoke write k 2\n1 fail write k error=refused\n" + use)
+                  .children[0]
+                  .facts,
+              testing::Contains(testing::Pair("rests on", HasSubstr("definite failure"))));
   const std::string unknown = "1 invoke write k 2\n1 info write k error=timeout\n";
   EXPECT_EQ(judge(std::string(kFirst) + unknown + use).safety, Safety::kValid);
   EXPECT_EQ(judge(std::string(kFirst) + use + unknown).safety, Safety::kInvalid) << "not yet";

@@ -228,7 +228,7 @@ class VersionOrder : public Checker {
   Result<void> accepts(const History& history) const override {
     for (size_t id = 0; id < history.size(); ++id) {
       const Symbol f = history[id].f();
-      if (has_key_events(f) || f == f::watch) continue;
+      if (has_key_events(f) || leaves_keys_alone(f)) continue;
       return history.error_at(history[id],
                               "revisions are judged of read, write, cas, delete, list and txn, not of " +
                                   std::string(f.text()));

@@ -104,7 +104,7 @@ bool can_be_keywise(const History& history) {
   bool any = false;
   for (size_t id = 0; id < history.size(); ++id) {
     const Symbol f = history[id].f();
-    if (!has_key_events(f) && f != f::watch) return false;
+    if (!has_key_events(f) && !leaves_keys_alone(f)) return false;
     any |= on_many_keys(f);
   }
   return any;
