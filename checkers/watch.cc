@@ -54,10 +54,11 @@ std::string said(const Change& c) { return said(c.revision, c.key, c.deleted, c.
 
 // "p7, which watched w/ from revision 10 through n2 (13.9 s to 15.4 s)".
 std::string watcher(const Operation& op, const Leg& leg) {
-  std::string text = "p" + std::to_string(op.process().id) + ", which watched " +
-                     (leg.wish.prefix.empty() ? "everything" : std::string(leg.wish.prefix.text())) +
-                     (leg.wish.from > 0 ? " from revision " + std::to_string(leg.wish.from)
-                                        : std::string(" from now"));
+  std::string text =
+      "p" + std::to_string(op.process().id) + ", which watched " +
+      (leg.wish.prefix.empty() ? "everything" : std::string(leg.wish.prefix.text())) +
+      (leg.wish.from > 0 ? " from revision " + std::to_string(leg.wish.from)
+                         : std::string(" from now"));
   if (!op.node().empty()) text += " through " + std::string(op.node().text());
   if (op.invoke_time().count < 0) return text;
   return text + " (" + format_point(op.invoke_time()) + " to " + format_point(op.return_time()) +
@@ -120,8 +121,7 @@ class Audit {
       if (!event.key.text().starts_with(leg.wish.prefix.text()))
         filter_.breaks([&] { return tell(leg, "was told of another key: " + said(event)); });
       if (event.revision < leg.begin) {
-        resumable_.breaks(
-            [&] { return tell(leg, "was told of something older: " + said(event)); });
+        resumable_.breaks([&] { return tell(leg, "was told of something older: " + said(event)); });
       }
       if (!told.emplace(event.revision, event.key).second)
         unique_.breaks([&] { return tell(leg, "was told twice: " + said(event)); });
@@ -183,10 +183,9 @@ class Audit {
   }
 
   Witness tell_missing(const Leg& leg, const std::vector<const Change*>& missing) const {
-    Witness witness =
-        tell(leg, "vouches for everything up to revision " + std::to_string(leg.end - 1) +
-                      ", and was not told of " +
-                      counted(missing.size(), "change", "changes") + " there");
+    Witness witness = tell(leg, "vouches for everything up to revision " +
+                                    std::to_string(leg.end - 1) + ", and was not told of " +
+                                    counted(missing.size(), "change", "changes") + " there");
     for (size_t i = 0; i < std::min(kShown, missing.size()); ++i) {
       const Change& change = *missing[i];
       const Operation by = history_[change.by];
@@ -213,7 +212,8 @@ class Audit {
         const bool elsewhere = attempt.revision > 0 && attempt.revision != event.revision;
         if (!attempt.failed && !elsewhere) return;
         closest = &attempt;
-        why = attempt.failed ? "a write that was refused" : "a write that was answered with another";
+        why =
+            attempt.failed ? "a write that was refused" : "a write that was answered with another";
       }
     }
     origin_.breaks([&] {
@@ -222,10 +222,10 @@ class Audit {
       const Operation write = history_[closest->id];
       witness.operations.push_back(closest->id);
       std::sort(witness.operations.begin(), witness.operations.end());
-      witness.lines.push_back(
-          who(write) +
-          (closest->failed ? " was refused it: " + std::string(write.error_class().text())
-                           : " wrote it at revision " + std::to_string(closest->revision)));
+      witness.lines.push_back(who(write) +
+                              (closest->failed
+                                   ? " was refused it: " + std::string(write.error_class().text())
+                                   : " wrote it at revision " + std::to_string(closest->revision)));
       return witness;
     });
   }
@@ -246,10 +246,9 @@ class Audit {
       });
     };
     const bool creation = before.revision == 0;
-    const std::string claim =
-        creation ? "nothing was there before"
-                 : "revision " + std::to_string(before.revision) + " was there before, " +
-                       shown(before.value);
+    const std::string claim = creation ? "nothing was there before"
+                                       : "revision " + std::to_string(before.revision) +
+                                             " was there before, " + shown(before.value);
     if (before.revision >= event.revision) return broken(claim);
     if (event.created > 0 && (event.created == event.revision) != creation)
       return broken(claim + ", but that it descends from a creation at revision " +
@@ -366,8 +365,8 @@ class Audit {
                      grouped(told) + " changes: each that they vouch for, once and in order";
     if (told > 0) return verdict;
     verdict.safety = Safety::kVacuous;
-    verdict.reason = evidence_.legs.empty() ? "no watch was answered"
-                                            : "no watch was told of any change";
+    verdict.reason =
+        evidence_.legs.empty() ? "no watch was answered" : "no watch was told of any change";
     verdict.facts.emplace_back(fact::kMissing, verdict.reason);
     verdict.facts.emplace_back(fact::kRemedy, "longer or faster: `--time-limit 60s`");
     return verdict;

@@ -55,8 +55,11 @@ class Collector {
     if (!events.empty()) leg.end = std::max(leg.end, events.back().revision + 1);
     for (const WatchMark& mark : leg.seen.progress) leg.end = std::max(leg.end, mark.revision + 1);
     for (const WatchedEvent& event : events) {
-      out_.changes.push_back({.revision = event.revision, .key = event.key,
-                              .deleted = event.deleted, .value = event.value, .by = op.id()});
+      out_.changes.push_back({.revision = event.revision,
+                              .key = event.key,
+                              .deleted = event.deleted,
+                              .value = event.value,
+                              .by = op.id()});
     }
     if (thread != nullptr) {
       leg.after = thread->last_leg;
@@ -99,8 +102,10 @@ class Collector {
       if (!row.is_array() || row.as_array().size() != 3) continue;
       const auto& items = row.as_array();
       if (!items[0].is_string() || !items[2].is_int()) continue;
-      out_.changes.push_back({.revision = items[2].as_int(), .key = items[0].as_symbol(),
-                              .value = items[1], .by = op.id()});
+      out_.changes.push_back({.revision = items[2].as_int(),
+                              .key = items[0].as_symbol(),
+                              .value = items[1],
+                              .by = op.id()});
     }
   }
 
@@ -124,11 +129,14 @@ class Collector {
     if (!ok) revision = 0;
     if (ok && value.is_null()) revision = deleted_at(op);
     out_.anything_attempted = true;
-    out_.attempts_by_value[{key, value}].push_back(
-        {op.id(), op.type() == OpType::kFail, revision});
+    out_.attempts_by_value[{key, value}].push_back({op.id(), op.type() == OpType::kFail, revision});
     if (revision == 0) return;
-    out_.changes.push_back({.revision = revision, .key = key, .deleted = value.is_null(),
-                            .value = value, .by = op.id(), .written = true});
+    out_.changes.push_back({.revision = revision,
+                            .key = key,
+                            .deleted = value.is_null(),
+                            .value = value,
+                            .by = op.id(),
+                            .written = true});
   }
 
   void add_txn(const Operation& op) {
@@ -179,9 +187,9 @@ const std::vector<size_t>* Evidence::changes_of(Symbol key) const {
 }
 
 int64_t Evidence::compaction_asked(Position before) const {
-  const auto after = std::lower_bound(
-      compactions.begin(), compactions.end(), before,
-      [](const auto& asked, Position position) { return asked.first < position; });
+  const auto after =
+      std::lower_bound(compactions.begin(), compactions.end(), before,
+                       [](const auto& asked, Position position) { return asked.first < position; });
   return after == compactions.begin() ? 0 : std::prev(after)->second;
 }
 

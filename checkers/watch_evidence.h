@@ -28,7 +28,7 @@ struct Change {
   Symbol key;
   bool deleted = false;
   Value value;
-  size_t by = 0;          // the operation that says it
+  size_t by = 0;         // the operation that says it
   bool written = false;  // it is the operation that made it
 
   bool same_content(const Change& other) const {

@@ -1,5 +1,5 @@
-// Each rule has a history that breaks it and nothing else; and small random ones are compared with a
-// plain oracle.
+// Each rule has a history that breaks it and nothing else; and small random ones are compared with
+// a plain oracle.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -53,18 +53,21 @@ std::string watch(const std::string& from, const std::string& seen, const std::s
 }
 
 TEST(WatchChecker, ToldEverythingOnceAndInOrderIsValid) {
-  const Verdict verdict = judged(
-      kWrites +
-      watch("2", R"("events":[[2,"w/1","put",1,null,2],[3,"w/1","put",2,[2,1],2]],)"
-                 R"("progress":[[3,2]],"next":4,"end":"cut")",
-            "session=a") +
-      watch("4", R"("events":[[4,"w/1","delete",null,[3,2]],[5,"w/2","put",3,null,5]],)"
-                 R"("progress":[],"next":6,"end":"done")",
-            "session=a"));
+  const Verdict verdict =
+      judged(kWrites +
+             watch("2",
+                   R"("events":[[2,"w/1","put",1,null,2],[3,"w/1","put",2,[2,1],2]],)"
+                   R"("progress":[[3,2]],"next":4,"end":"cut")",
+                   "session=a") +
+             watch("4",
+                   R"("events":[[4,"w/1","delete",null,[3,2]],[5,"w/2","put",3,null,5]],)"
+                   R"("progress":[],"next":6,"end":"done")",
+                   "session=a"));
   EXPECT_EQ(verdict.word(), Word::kValid) << verdict.reason;
   EXPECT_THAT(verdict.reason, HasSubstr("2 watches were told of 4 changes"));
   EXPECT_THAT(verdict.counts, testing::IsSupersetOf({std::pair<std::string, int64_t>("cut", 1),
-                                                     {"resumed", 1}, {"changes known", 4},
+                                                     {"resumed", 1},
+                                                     {"changes known", 4},
                                                      {"progress notifications", 1}}));
 }
 
@@ -79,15 +82,15 @@ TEST(WatchChecker, WithoutAnyChangeToldItIsVacuous) {
 }
 
 TEST(WatchChecker, WhatIsMissingIsListedWithItsWriter) {
-  const Verdict verdict = judged(
-      kWrites + watch("2", R"("events":[[2,"w/1","put",1],[5,"w/2","put",3]],"next":6,"end":"done")"));
+  const Verdict verdict =
+      judged(kWrites +
+             watch("2", R"("events":[[2,"w/1","put",1],[5,"w/2","put",3]],"next":6,"end":"done")"));
   EXPECT_THAT(broken_rules(verdict), ElementsAre("reliable"));
   const Verdict* reliable = verdict.find("reliable");
   ASSERT_TRUE(reliable->witness);
-  EXPECT_THAT(reliable->witness->lines,
-              ElementsAre(HasSubstr("was not told of 2 changes there"),
-                          "missing: revision 3 put w/1 = 2 by p1",
-                          "missing: revision 4 delete w/1 by p1"));
+  EXPECT_THAT(reliable->witness->lines, ElementsAre(HasSubstr("was not told of 2 changes there"),
+                                                    "missing: revision 3 put w/1 = 2 by p1",
+                                                    "missing: revision 4 delete w/1 by p1"));
   EXPECT_THAT(reliable->witness->operations, ElementsAre(1, 2, 4));
 }
 
@@ -119,8 +122,9 @@ const Broken kBroken[] = {
          watch("2", "\"events\":[" + kAll + R"(,[6,"x","put",9]],"next":7,"end":"done")"),
      "told of another key: revision 6 put x = 9"},
     {"ordered",
-     kWrites + watch("2", R"("events":[[3,"w/1","put",2],[2,"w/1","put",1],[4,"w/1","delete",null],)"
-                          R"([5,"w/2","put",3]],"next":6,"end":"done")"),
+     kWrites + watch("2",
+                     R"("events":[[3,"w/1","put",2],[2,"w/1","put",1],[4,"w/1","delete",null],)"
+                     R"([5,"w/2","put",3]],"next":6,"end":"done")"),
      "told after revision 3: revision 2 put w/1 = 1"},
     {"unique",
      kWrites + watch("2", "\"events\":[" + kAll + R"(,[5,"w/2","put",3]],"next":6,"end":"done")"),
@@ -128,8 +132,7 @@ const Broken kBroken[] = {
     {"atomic",
      kWrites + watch("2", "\"events\":[" + kAll + R"(],"split":[5],"next":6,"end":"done")"),
      "revision 5 in several messages"},
-    {"resumable",
-     kWrites + watch("3", "\"events\":[" + kAll + R"(],"next":6,"end":"done")"),
+    {"resumable", kWrites + watch("3", "\"events\":[" + kAll + R"(],"next":6,"end":"done")"),
      "told of something older: revision 2 put w/1 = 1"},
     {"resumable",
      kWrites + watch("2", R"("events":[[2,"w/1","put",1]],"next":3,"end":"cut")", "session=a") +
@@ -143,7 +146,8 @@ const Broken kBroken[] = {
      kWrites + watch("2", "\"events\":[" + kAll + R"(],"progress":[[4,2]],"next":6,"end":"done")"),
      "knew all up to revision 4, and after that: revision 4 delete w/1"},
     {"reliable",
-     kWrites + watch("2", R"("events":[[2,"w/1","put",1]],"progress":[[5,1]],"next":6,"end":"done")"),
+     kWrites +
+         watch("2", R"("events":[[2,"w/1","put",1]],"progress":[[5,1]],"next":6,"end":"done")"),
      "missing: revision 3 put w/1 = 2 by p1"},
     {"reliable",  // what another one was told, though its write is unknown
      std::string("1 invoke write w/1 1\n1 info write w/1 1\n5 invoke write w/1 2\n"
@@ -241,17 +245,21 @@ INSTANTIATE_TEST_SUITE_P(
         Kept{"a member that lags has not told yet",
              kWrites + watch("2", R"("events":[[2,"w/1","put",1]],"next":3,"end":"done")")},
         Kept{"from now, everything before is none of its business",
-             kWrites + watch("0", R"("events":[[5,"w/2","put",3]],"start":5,"next":6,"end":"done")")},
-        Kept{"other prefixes", kWrites + std::string("1 invoke write x 9\n1 ok write x 9 revision=6"
-                                                     " at=6\n1 invoke write w/2 4\n1 ok write w/2 4 "
-                                                     "revision=7 at=7\n") +
+             kWrites +
+                 watch("0", R"("events":[[5,"w/2","put",3]],"start":5,"next":6,"end":"done")")},
+        Kept{"other prefixes", kWrites +
+                                   std::string("1 invoke write x 9\n1 ok write x 9 revision=6"
+                                               " at=6\n1 invoke write w/2 4\n1 ok write w/2 4 "
+                                               "revision=7 at=7\n") +
                                    watch("5", R"("events":[[5,"w/2","put",3],[7,"w/2","put",4]],)"
                                               R"("next":8,"end":"done")")},
-        Kept{"an unknown write that was told",
-             kWrites + std::string("4 invoke write w/2 8\n4 info write w/2 8\n") +
-                 watch("2", "\"events\":[" + kAll + R"(,[6,"w/2","put",8]],"next":7,"end":"done")")},
+        Kept{
+            "an unknown write that was told",
+            kWrites + std::string("4 invoke write w/2 8\n4 info write w/2 8\n") +
+                watch("2", "\"events\":[" + kAll + R"(,[6,"w/2","put",8]],"next":7,"end":"done")")},
         Kept{"a deletion of nothing is no change",
-             kWrites + std::string("1 invoke delete w/9\n1 ok delete w/9 revision=0 at=5 deleted=0\n") +
+             kWrites +
+                 std::string("1 invoke delete w/9\n1 ok delete w/9 revision=0 at=5 deleted=0\n") +
                  kSawAll},
         Kept{"after it was compacted away it is listed and watched from there",
              kWrites + kCompact +
@@ -262,9 +270,10 @@ INSTANTIATE_TEST_SUITE_P(
                  watch("6", R"("events":[[6,"w/2","put",4,[5,3],5]],"next":7,"end":"done")",
                        "session=a")},
         Kept{"a watch without an answer is tried again from the same revision",
-             kWrites + std::string("7 invoke watch w/ {\"prefix\":\"w/\",\"from\":2,\"for\":1} "
-                                   "session=a\n7 info watch w/ {\"prefix\":\"w/\",\"from\":2,"
-                                   "\"for\":1}\n") +
+             kWrites +
+                 std::string("7 invoke watch w/ {\"prefix\":\"w/\",\"from\":2,\"for\":1} "
+                             "session=a\n7 info watch w/ {\"prefix\":\"w/\",\"from\":2,"
+                             "\"for\":1}\n") +
                  watch("2", "\"events\":[" + kAll + R"(],"next":6,"end":"done")", "session=a")},
         Kept{"what was before the watch is not known well enough",
              std::string("1 invoke write w/1 1\n1 ok write w/1 1 revision=2 at=2\n"
@@ -275,7 +284,8 @@ INSTANTIATE_TEST_SUITE_P(
 
 TEST(WatchChecker, AStoreThatForgetsByItselfMayHaveForgottenAnything) {
   const std::string script =
-      kWrites + kSawAll + watch("2", R"("events":[],"next":2,"end":"compacted","compact_revision":4)");
+      kWrites + kSawAll +
+      watch("2", R"("events":[],"next":2,"end":"compacted","compact_revision":4)");
   for (const char* header : {R"({"claims":{"compacts":true}})", "{}"}) {
     const auto verdict = check_history(history_of(script, header), {"watch"}, Budget{});
     EXPECT_EQ(verdict->word(), Word::kValid) << header << verdict->reason;
@@ -387,7 +397,8 @@ class RandomRun {
       at->value = 1000;
     } else if (mistake_ == kSplit && strikes()) {
       // The rest of a revision is lost with the connection.
-      if (told.size() > 1 && told.back().revision == told[told.size() - 2].revision) told.pop_back();
+      if (told.size() > 1 && told.back().revision == told[told.size() - 2].revision)
+        told.pop_back();
     }
   }
 
@@ -395,7 +406,9 @@ class RandomRun {
                  const std::string& marks, int64_t next) {
     WatchSeen seen;
     for (const Change& c : told) {
-      seen.events.push_back({.revision = c.revision, .key = Symbol(c.key), .deleted = c.value == 0,
+      seen.events.push_back({.revision = c.revision,
+                             .key = Symbol(c.key),
+                             .deleted = c.value == 0,
                              .value = c.value == 0 ? Value() : Value(c.value)});
     }
     seen.next = next;
@@ -461,9 +474,9 @@ bool oracle_accepts(const History& history) {
     }
     std::vector<Said> sorted = told;
     std::sort(sorted.begin(), sorted.end());
-    const bool in_order = std::is_sorted(told.begin(), told.end(), [](const Said& a, const Said& b) {
-      return std::get<0>(a) < std::get<0>(b);
-    });
+    const bool in_order = std::is_sorted(
+        told.begin(), told.end(),
+        [](const Said& a, const Said& b) { return std::get<0>(a) < std::get<0>(b); });
     if (!in_order || sorted != expected) return false;
   }
   return true;

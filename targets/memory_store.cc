@@ -29,8 +29,9 @@ Op MemoryStore::answer(Op op, int64_t revision) const {
 
 Op MemoryStore::conflict(const Op& op, const char* cls, Token current) const {
   const bool guard = std::string_view(cls) == "conflict";
-  Op done = complete(op, OpType::kFail,
-                     {Symbol(cls), guard ? "the key has changed" : "the value is another", current});
+  Op done =
+      complete(op, OpType::kFail,
+               {Symbol(cls), guard ? "the key has changed" : "the value is another", current});
   done.at = Token(revision_);
   return done;
 }
@@ -61,7 +62,10 @@ Op MemoryStore::list(const Op& op) {
 // At the revision that stands already.
 void MemoryStore::set(Symbol key, Cell& cell, const Value& value, bool deletes) {
   if (keeps_log_) {
-    log_.push_back({.revision = revision_, .key = key, .deleted = deletes, .value = value,
+    log_.push_back({.revision = revision_,
+                    .key = key,
+                    .deleted = deletes,
+                    .value = value,
                     .before = WatchedEvent::Before{cell.now.revision, cell.now.value}});
   }
   cell.before = std::move(cell.now);
@@ -77,8 +81,8 @@ Op MemoryStore::change(const Op& op, Cell& cell, const Value& value) {
 // A change that is made only where the guard, or else the old value of a cas, is the key's.
 Op MemoryStore::compared(const Op& op, Cell& cell, const Value& next) {
   const bool guarded = !op.expected.none();
-  const bool matches = guarded ? op.expected == Token(cell.now.revision)
-                               : cell.now.value == op.value.as_array()[0];
+  const bool matches =
+      guarded ? op.expected == Token(cell.now.revision) : cell.now.value == op.value.as_array()[0];
   if (matches || (op.f == f::cas && strikes(settings_.blind_cas))) return change(op, cell, next);
   return conflict(op, guarded ? "conflict" : "mismatch", Token(cell.now.revision));
 }
@@ -119,8 +123,9 @@ Op MemoryStore::txn(const Op& op) {
 Op MemoryStore::compact(const Op& op) {
   const int64_t at = op.value.as_int();
   if (at <= compacted_ || at > revision_) {
-    return complete(op, OpType::kFail,
-                    {Symbol("out-of-range"), at > revision_ ? "a future revision" : "compacted", {}});
+    return complete(
+        op, OpType::kFail,
+        {Symbol("out-of-range"), at > revision_ ? "a future revision" : "compacted", {}});
   }
   compacted_ = at;
   while (!log_.empty() && log_.front().revision < at) log_.pop_front();

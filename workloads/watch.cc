@@ -1,6 +1,6 @@
-// watch: writers change a few keys under one prefix, and readers follow them as client-go's reflector
-// does: list the prefix, watch from the next revision on, resume where the watch left off, and list
-// again when that is forgotten.
+// watch: writers change a few keys under one prefix, and readers follow them as client-go's
+// reflector does: list the prefix, watch from the next revision on, resume where the watch left
+// off, and list again when that is forgotten.
 //
 // A reader is a session (its operations carry its name): it stays with a worker, and so on a node,
 // while all goes well; when its watch is cut, is not answered, or now and then, a worker on another
@@ -32,13 +32,13 @@ constexpr Nanos kRest = milliseconds(200);  // of a worker whose operation was r
 
 struct Session {
   std::string name;
-  int64_t next = 0;          // where its next watch begins; 0: it has to list first
-  int watches_left = 0;      // then it ends
-  Nanos span;                // of its next watch
-  Worker home = kNoWorker;   // who goes on with it; kNoWorker: somebody else
-  Worker last = kNoWorker;   // who had it last
+  int64_t next = 0;         // where its next watch begins; 0: it has to list first
+  int watches_left = 0;     // then it ends
+  Nanos span;               // of its next watch
+  Worker home = kNoWorker;  // who goes on with it; kNoWorker: somebody else
+  Worker last = kNoWorker;  // who had it last
   bool busy = false;
-  uint64_t since = 0;        // it waits
+  uint64_t since = 0;  // it waits
 };
 
 // Over the workers that follow.
@@ -87,8 +87,8 @@ class Sessions final : public Generator {
     // A node that is down must not use up all sessions.
     if (completion.type == OpType::kFail) rests_until_[at] = context.now + kRest;
     session.span = drawn_span();
-    const bool well = completion.f == f::list ? listed(session, completion)
-                                            : watched(session, completion);
+    const bool well =
+        completion.f == f::list ? listed(session, completion) : watched(session, completion);
     session.home = well && !rng_.chance(1, 3) ? worker : kNoWorker;
     if (session.watches_left == 0) begin(session);
   }
@@ -311,9 +311,10 @@ class WatchWorkload final : public Workload {
   Value header() const override { return Value::object({}); }
   Result<std::unique_ptr<WorkloadRun>> start(const WorkloadOptions& options) const override {
     if (options.concurrency < 2) {
-      return input_error("concurrency: expected at least 2, one who writes and one who watches, "
-                         "found " +
-                         std::to_string(options.concurrency));
+      return input_error(
+          "concurrency: expected at least 2, one who writes and one who watches, "
+          "found " +
+          std::to_string(options.concurrency));
     }
     if (options.keys < 0)
       return input_error("keys: expected 0 or more, found " + std::to_string(options.keys));

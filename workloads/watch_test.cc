@@ -165,7 +165,9 @@ TEST(WatchWorkload, ASessionResumesExactlyWhereItsWatchLeftOff) {
       }
     } else if (open.contains(op.process) && op.type == OpType::kOk) {
       const bool gone = op.value.text_or("end", "") == "compacted";
-      due[open[op.process]] = op.f == f::list ? op.at.number() + 1 : gone ? 0 : watch_next(op.value);
+      due[open[op.process]] = op.f == f::list ? op.at.number() + 1
+                              : gone          ? 0
+                                              : watch_next(op.value);
     }
   }
   EXPECT_GT(resumed, 50);

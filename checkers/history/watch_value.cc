@@ -33,8 +33,10 @@ std::optional<WatchedEvent> event_in(const Value& value) {
   if (items.size() < 4 || items.size() > 6 || !items[0].is_int() || items[0].as_int() < 1 ||
       !items[1].is_string() || (items[2] != Value(kPut) && items[2] != Value(kDelete)))
     return std::nullopt;
-  WatchedEvent event{.revision = items[0].as_int(), .key = items[1].as_symbol(),
-                     .deleted = items[2] == Value(kDelete), .value = items[3]};
+  WatchedEvent event{.revision = items[0].as_int(),
+                     .key = items[1].as_symbol(),
+                     .deleted = items[2] == Value(kDelete),
+                     .value = items[3]};
   if (items.size() > 4 && !(event.before = before_in(items[4]))) return std::nullopt;
   if (items.size() > 5) {
     if (!items[5].is_int()) return std::nullopt;
@@ -114,25 +116,24 @@ std::optional<WatchSeen> watch_seen(const Value& value) {
       !is_list_or_absent(value["split"]))
     return std::nullopt;
   seen.events.reserve(value["events"].as_array().size());
-  const bool good =
-      each(value["events"],
-           [&](const Value& item) {
-             auto event = event_in(item);
-             if (event) seen.events.push_back(std::move(*event));
-             return event.has_value();
-           }) &&
-      each(value["progress"],
-           [&](const Value& item) {
-             const auto mark = mark_in(item, seen.events.size());
-             if (mark) seen.progress.push_back(*mark);
-             return mark.has_value();
-           }) &&
-      each(value["split"], [&](const Value& item) {
-        if (item.is_int()) seen.split.push_back(item.as_int());
-        return item.is_int();
-      });
+  const bool good = each(value["events"],
+                         [&](const Value& item) {
+                           auto event = event_in(item);
+                           if (event) seen.events.push_back(std::move(*event));
+                           return event.has_value();
+                         }) &&
+                    each(value["progress"],
+                         [&](const Value& item) {
+                           const auto mark = mark_in(item, seen.events.size());
+                           if (mark) seen.progress.push_back(*mark);
+                           return mark.has_value();
+                         }) &&
+                    each(value["split"], [&](const Value& item) {
+                      if (item.is_int()) seen.split.push_back(item.as_int());
+                      return item.is_int();
+                    });
   const std::string_view end = value.text_or("end", "");
-  seen.end = end == kEnds[1] ? WatchEnd::kCut
+  seen.end = end == kEnds[1]   ? WatchEnd::kCut
              : end == kEnds[2] ? WatchEnd::kCompacted
                                : WatchEnd::kDone;
   seen.start = value.int_or("start", 0);

@@ -13,7 +13,8 @@
 //     start     the revision it began at, where it was to begin "now" and the store said so
 //     split     revisions whose events came in several messages
 //     next      where whoever resumes begins: behind all that was told; 0: not known
-//     end       done: the time was over, or there were a thousand events; cut: the connection broke;
+//     end       done: the time was over, or there were a thousand events; cut: the connection
+//     broke;
 //               compacted: the store said that changes from `next` on are forgotten, those before
 //               "compact_revision"
 #pragma once

@@ -132,7 +132,8 @@ void WatchCollector::take(std::string_view line) {
     return;
   }
   const JsonNode* header = result->find("header");
-  const auto revision = header == nullptr ? std::optional<int64_t>(0) : number_of(*header, "revision");
+  const auto revision =
+      header == nullptr ? std::optional<int64_t>(0) : number_of(*header, "revision");
   const auto compacted = number_of(*result, "compact_revision");
   if (!revision || !compacted) {
     over_ = malformed_ = true;
@@ -206,8 +207,12 @@ class Watching : public std::enable_shared_from_this<Watching> {
  public:
   Watching(HttpClient& client, const Op& op, const WatchWish& wish, const KvClientOptions& options,
            std::function<Op(HttpReply)> explain, std::function<void(Op)> done)
-      : client_(client), op_(op), wish_(wish), collector_(wish, options),
-        explain_(std::move(explain)), done_(std::move(done)) {}
+      : client_(client),
+        op_(op),
+        wish_(wish),
+        collector_(wish, options),
+        explain_(std::move(explain)),
+        done_(std::move(done)) {}
 
   void start(Loop& loop, const KvClientOptions& options) {
     const auto self = shared_from_this();
@@ -238,7 +243,8 @@ class Watching : public std::enable_shared_from_this<Watching> {
 
   Op completion(WatchEnd otherwise) const {
     if (collector_.malformed())
-      return complete(op_, OpType::kInfo, {Symbol("malformed"), "the stream makes no sense", {}, {}});
+      return complete(op_, OpType::kInfo,
+                      {Symbol("malformed"), "the stream makes no sense", {}, {}});
     if (!collector_.refusal().empty())
       return complete(op_, OpType::kFail, {Symbol("invalid"), collector_.refusal(), {}, {}});
     if (otherwise == WatchEnd::kDone && !collector_.created())

@@ -59,9 +59,9 @@ class WatchCollectorTest : public testing::Test {
 };
 
 TEST_F(WatchCollectorTest, ChangesComeWithWhatWasThereBefore) {
-  put("w/1", "5");        // 2
-  put("w/1", "no json");  // 3
-  put("x", "1");          // 4
+  put("w/1", "5");                                        // 2
+  put("w/1", "no json");                                  // 3
+  put("x", "1");                                          // 4
   store_.service().apply(kv::DeleteRangeRequest{"w/1"});  // 5
   EXPECT_EQ(show(fed(1, lines(1))),
             R"({"events":[[2,"w/1","put",5,null,2],[3,"w/1","put","no json",[2,5],2],)"
@@ -130,13 +130,13 @@ TEST_F(WatchCollectorTest, AfterAThousandEventsItIsOverBetweenTwoRevisions) {
 }
 
 TEST_F(WatchCollectorTest, WhatMakesNoSenseIsMalformedAndAnErrorOfTheGatewayIsACut) {
-  for (const char* line :
-       {"what\n", "{}\n", R"({"result":{"header":{"revision":"x"}}})"
-                          "\n",
-        R"({"result":{"events":[{"kv":{"key":"dy8x"}}]}})"
-        "\n",
-        R"({"result":{"events":[{"kv":{"key":"?","mod_revision":"3"}}]}})"
-        "\n"}) {
+  for (const char* line : {"what\n", "{}\n",
+                           R"({"result":{"header":{"revision":"x"}}})"
+                           "\n",
+                           R"({"result":{"events":[{"kv":{"key":"dy8x"}}]}})"
+                           "\n",
+                           R"({"result":{"events":[{"kv":{"key":"?","mod_revision":"3"}}]}})"
+                           "\n"}) {
     WatchCollector collector({Symbol("w/"), 2, {}}, {});
     EXPECT_FALSE(collector.add(line));
     EXPECT_TRUE(collector.malformed()) << line;
@@ -183,11 +183,11 @@ class KvWatchTest : public testing::Test {
 
   TestingLoop loop_;
   kv::FrontedService store_;
-  std::optional<WatchStreams> streams_{
-      std::in_place, loop_.context(),
-      WatchStreams::Source{
-          .store = [this]() -> const kv::Store& { return store_.service().store(); },
-          .header = [] { return kv::Header{}; }}};
+  std::optional<WatchStreams> streams_{std::in_place, loop_.context(),
+                                       WatchStreams::Source{.store = [this]() -> const kv::Store& {
+                                                              return store_.service().store();
+                                                            },
+                                                            .header = [] { return kv::Header{}; }}};
   std::optional<HttpServer> server_;
   NodeInfo node_;
   std::unique_ptr<Client> client_;

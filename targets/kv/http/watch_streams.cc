@@ -23,8 +23,7 @@ struct WatchStreams::State : std::enable_shared_from_this<State> {
   void open(kv::WatchRequest request, Responder respond) {
     const uint64_t id = next_id++;
     OneWatch& watch =
-        watches
-            .emplace(id, kv::Watcher(std::move(request), source.store(), options.canary))
+        watches.emplace(id, kv::Watcher(std::move(request), source.store(), options.canary))
             .first->second;
     const auto with_self = [weak = weak_from_this(), id](void (State::*fn)(uint64_t)) {
       return [weak, id, fn] {

@@ -31,11 +31,14 @@ class WatchStreamsTest : public testing::Test {
 
   void serve(WatchStreamsOptions options) {
     server_.reset();
-    streams_.emplace(loop_.context(),
-                     WatchStreams::Source{
-                         .store = [this]() -> const kv::Store& { return service_->store(); },
-                         .header = [] { return kv::Header{1, 2, 3}; }},
-                     options);
+    streams_.emplace(
+        loop_.context(),
+        WatchStreams::Source{.store = [this]() -> const kv::Store& { return service_->store(); },
+                             .header =
+                                 [] {
+                                   return kv::Header{1, 2, 3};
+                                 }},
+        options);
     server_.emplace(loop_.context(), [this](const HttpRequest& http, Responder respond) {
       auto parsed = kv::parse_http(http);
       streams_->open(std::get<kv::WatchRequest>(std::get<kv::FrontRequest>(parsed)),
@@ -64,8 +67,7 @@ class WatchStreamsTest : public testing::Test {
     Watch& watch = watches_[next_++];
     watch.client = std::make_unique<HttpClient>(loop_.context(), "127.0.0.1", port_);
     watch.client->stream(
-        "POST", "/v3/watch", body(from, more),
-        [&](std::string_view piece) { watch.text += piece; },
+        "POST", "/v3/watch", body(from, more), [&](std::string_view piece) { watch.text += piece; },
         [&](HttpReply reply) { watch.reply = std::move(reply); });
     EXPECT_TRUE(loop_.run_until([&] { return watch.has("\"created\":true"); }));
     return watch;
