@@ -33,14 +33,14 @@ std::vector<Clause> make_clauses() {
        "A machine may observe, speculate, or temporarily lack information, but distributed actions "
        "must be grounded in the globally accepted history rather than private memory.",
        {{"linearizable", {}}, {"version-order", {}}, {"revisions/header-revision", {}},
-        {"snapshot-reads", {}}, {"dirty-reads", {}}, {"object-count", {}},
+        {"snapshot-reads", {}}, {"dirty-reads", {}}, {"minority-silence/reads", {}},
         {"lock", {"lock-with-timeout"}}},
        {"partition", "pause", "kill"},
        {}},
       {"H5", "Agreement is more fundamental than replication",
        "Copying history protects it from loss. Agreement protects it from contradiction. Replication "
        "without agreement merely creates multiple copies of uncertainty.",
-       {{"durable", kAcknowledged}, {"minority-silence", {}}, {"one-history", {}},
+       {{"durable", kAcknowledged}, {"minority-silence/changes", {}}, {"one-history", {}},
         {"member-agreement", {}}},
        {"partition", "kill"},
        {"loss of what was not synced to disk"}},
@@ -64,13 +64,15 @@ std::vector<Clause> make_clauses() {
        "Never silently replace newer accepted history with updates derived from older observations. "
        "Correctness precedes convenience.",
        {{"update-chain", {}}, {"field-ownership", {}}, {"durable", kUpdates}, {"bank", {}},
-        {"unique-names", {}}, {"lock", {"lock-with-timeout", "lock-with-fencing"}}},
+        {"unique-names", {}}, {"object-count", {}}, {"lock", {"lock-with-timeout", "lock-with-fencing"}}},
        {"partition", "pause"},
        {}},
       {"V5", "Require reconciliation after rejection",
        "A rejected update returns to reconciliation: the writer observes latest reality before "
        "deciding again.",
-       {{"reconcile", {}}, {"durable", kUpdates}, {"lock", {"lock-without-timeout"}}},
+       // Who is not refused never reconciles: a stale writer that is let through where the value came back.
+       {{"reconcile", {}}, {"durable", kUpdates}, {"update-chain", {"aba"}},
+        {"lock", {"lock-without-timeout"}}},
        {"partition", "kill"},
        {}},
       {"V6", "Separate architecture from implementation",

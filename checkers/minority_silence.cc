@@ -6,6 +6,9 @@
 // however many others. No change, and no read of the latest state, that was invoked on it inside such
 // a span is answered ok before the span ends. All nodes of the header count as voters.
 //
+// Changes and reads are parts of their own: a store whose nodes answer reads from what they have, and do
+// not claim more, accepts nothing in the minority.
+//
 // Sound where times are those of one clock and the cut was verified before its start completed; faults
 // of the store's own (their cuts are its own word) and reads that need not be of the latest state are
 // left out. A cut of which a victim was healed before the others counts up to nothing: when exactly
@@ -108,10 +111,11 @@ class MinoritySilence : public Checker {
   }
   Verdict check(const History& history, const Budget& budget) const override {
     Verdict verdict{.name = "minority-silence"};
+    Verdict changes{.name = "changes"}, latest{.name = "reads"};
     const auto silent = silent_spans(history.header(), certain_cuts(history));
     const bool reads_latest = read_claim(history.header()) == "linearizable";
-    std::map<Symbol, size_t> told;
-    int64_t asked = 0, broken = 0;
+    std::map<std::pair<Symbol, bool>, size_t> told;
+    int64_t asked = 0, broken = 0, reads_asked = 0, changes_asked = 0;
     for (size_t id = 0; id < history.size(); ++id) {
       if (id % 4096 == 0 && budget.exhausted()) {
         verdict.safety = std::max(verdict.safety, Safety::kUnknown);
@@ -126,14 +130,18 @@ class MinoritySilence : public Checker {
       const Span* span = around(of->second, op.invoke_time());
       if (!span) continue;
       ++asked;
+      ++(reads ? reads_asked : changes_asked);
       if (op.type() != OpType::kOk || op.return_time() >= span->end) continue;
       ++broken;
-      if (told[op.node()]++ > 0 || told.size() > 5) {
-        verdict.safety = Safety::kInvalid;
+      Verdict& part = reads ? latest : changes;
+      if (told[{op.node(), reads}]++ > 0 || told.size() > 10) {
+        part.safety = Safety::kInvalid;
         continue;
       }
-      verdict.add(tell(op, *span));
+      part.add(tell(op, *span));
     }
+    if (reads_asked > 0) verdict.add(std::move(latest));
+    if (changes_asked > 0) verdict.add(std::move(changes));
     size_t spans = 0;
     for (const auto& [node, of] : silent) spans += of.size();
     verdict.counts = {{"spans of a node cut off from every majority", static_cast<int64_t>(spans)},

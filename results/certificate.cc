@@ -101,7 +101,8 @@ Value cell_to_value(const CertificateCell& cell) {
   put(members, "healed", numbers(cell.healed));
   Members clauses;
   for (const auto& [id, said] : cell.clauses)
-    put(clauses, id.c_str(), Value::pair(Value(said.first), Value(said.second)));
+    put(clauses, id.c_str(),
+        Value::array({Value(said.word), Value(said.check), Value(said.reason)}));
   put(members, "clauses", Value::object(std::move(clauses)));
   return Value::object(std::move(members));
 }
@@ -123,9 +124,8 @@ CertificateCell cell_from_value(const Value& value) {
   cell.healed = numbers_in(value["healed"]);
   if (!value["clauses"].is_object()) return cell;
   for (const auto& [id, said] : value["clauses"].as_object()) {
-    if (!said.is_array() || said.as_array().size() != 2) continue;
-    cell.clauses[std::string(id.text())] = {std::string(said.as_array()[0].as_text()),
-                                            std::string(said.as_array()[1].as_text())};
+    const auto texts = texts_in(said);
+    if (texts.size() == 3) cell.clauses[std::string(id.text())] = {texts[0], texts[1], texts[2]};
   }
   return cell;
 }

@@ -34,8 +34,13 @@ struct CertificateCell {
   int64_t ok = 0, fail = 0, info = 0;
   std::map<std::string, int64_t> bit;     // fault -> how often it was observed to bite
   std::map<std::string, int64_t> healed;  // … and was healed
-  // clause -> word and deciding check, for the clauses that this run had something to say about.
-  std::map<std::string, std::pair<std::string, std::string>> clauses;
+  // clause -> what this run says of it, for those that it had something to say about.
+  struct Said {
+    std::string word;
+    std::string check;   // that decides
+    std::string reason;  // its witness, where the word is not valid
+  };
+  std::map<std::string, Said> clauses;
 };
 
 struct CertificateThreat {

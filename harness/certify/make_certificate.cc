@@ -67,7 +67,7 @@ class Maker {
   static void take(const CertificateCell& cell, CertificateClause& out) {
     const auto said = cell.clauses.find(out.id);
     if (!cell.canary_of.empty() || said == cell.clauses.end()) return;
-    const auto& [word, check] = said->second;
+    const auto& [word, check, reason] = said->second;
     ++out.cells;
     out.operations += cell.ok;
     if (!contains(out.checks, check)) out.checks.push_back(check);
@@ -81,7 +81,7 @@ class Maker {
     out.word = word;
     out.check = check;
     out.cell = cell.id;
-    if (word != "valid") out.reason = cell.witness.empty() ? cell.reason : cell.witness;
+    if (word != "valid") out.reason = reason;
   }
 
   // Without a fault that was to threaten it, a clause that holds says little.
@@ -102,7 +102,7 @@ class Maker {
     for (const CertificateCell& cell : certificate_.cells) {
       if (cell.canary_of.empty()) continue;
       const auto said = cell.clauses.find(cell.canary_of);
-      const bool convicted = said != cell.clauses.end() && said->second.first == "invalid";
+      const bool convicted = said != cell.clauses.end() && said->second.word == "invalid";
       if (convicted) {
         ++canaries_;
       } else {

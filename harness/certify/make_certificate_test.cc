@@ -20,7 +20,7 @@ CertificateCell cell(const std::string& id, const std::string& word) {
   cell.bit = {{"partition", 2}, {"pause", 1}, {"kill", 3}};
   cell.healed = cell.bit;
   for (const Clause& clause : all_clauses())
-    if (!clause.checks.empty()) cell.clauses[std::string(clause.id)] = {word, "some-check"};
+    if (!clause.checks.empty()) cell.clauses[std::string(clause.id)] = {word, "some-check", ""};
   return cell;
 }
 
@@ -48,8 +48,7 @@ TEST(MakeCertificate, EveryClauseThatIsClaimedHoldsUnderEveryThreat) {
 TEST(MakeCertificate, OneInvalidRunBreaksItsClauseWhateverTheOthersSay) {
   CertificateCell bad = cell("bad", "valid");
   bad.word = "invalid";
-  bad.witness = "p3 lost it";
-  bad.clauses["V4"] = {"invalid", "update-chain"};
+  bad.clauses["V4"] = {"invalid", "update-chain", "p3 lost it"};
   const Certificate made = make_certificate(raft(), {}, {cell("a", "valid"), bad, cell("c", "valid")});
   EXPECT_EQ(made.word, "invalid");
   EXPECT_EQ(made.sentence, "it breaks V4");
@@ -96,7 +95,7 @@ TEST(MakeCertificate, AMissedCanaryTakesTheWordValidAway) {
   EXPECT_EQ(missed.word, "vacuous");
   EXPECT_THAT(missed.sentence, HasSubstr("naive-local-reads"));
   canary.word = "invalid";
-  canary.clauses["H4"] = {"invalid", "linearizable"};
+  canary.clauses["H4"] = {"invalid", "linearizable", ""};
   const Certificate convicted = make_certificate(raft(), {}, {cell("a", "valid"), canary});
   EXPECT_EQ(convicted.word, "valid");
   EXPECT_EQ(convicted.runs(), 1u);
@@ -104,7 +103,7 @@ TEST(MakeCertificate, AMissedCanaryTakesTheWordValidAway) {
 
 TEST(MakeCertificate, ABlockedClauseIsNeitherValidNorInvalid) {
   CertificateCell stuck = cell("a", "valid");
-  stuck.clauses["V5"] = {"blocked", "lock"};
+  stuck.clauses["V5"] = {"blocked", "lock", ""};
   const Certificate made = make_certificate(raft(), {}, {stuck});
   EXPECT_EQ(made.word, "blocked");
   EXPECT_EQ(clause_of(made, "V5").word, "blocked");
@@ -139,7 +138,7 @@ TEST(DesignTable, ShowsExpectedBesideSeenAndCountsWhatDiffers) {
   int wrong = 0;
   design_table({make_certificate(request, {}, {good})}, wrong);
   EXPECT_EQ(wrong, 3);  // V3, V4, V5
-  for (const char* id : {"V3", "V4", "V5"}) good.clauses[id] = {"invalid", "update-chain"};
+  for (const char* id : {"V3", "V4", "V5"}) good.clauses[id] = {"invalid", "update-chain", ""};
   wrong = 0;
   const std::string table = design_table({make_certificate(request, {}, {good})}, wrong);
   EXPECT_EQ(wrong, 0);

@@ -38,7 +38,7 @@ void take_clauses(const Verdict& verdict, const std::string& workload, Certifica
     if (word == "valid" && verdict.safety == Safety::kVacuous) continue;
     std::string check = clause.check;
     if (check.empty()) check = clause.exercised.front();
-    record.clauses[std::string(clause.clause->id)] = {word, check};
+    record.clauses[std::string(clause.clause->id)] = {word, check, clause.reason};
   }
 }
 
