@@ -61,6 +61,7 @@ class Certification {
   Result<void> prepare() {
     request_ = options_.request;
     if (options_.resume.empty()) {
+      if (auto suite = make_suite(request_, 0); !suite) return suite.error();  // nothing is made for it
       folder_ = fs::absolute(options_.out).lexically_normal().string() + "/" +
                 run_folder_name({request_.target, request_.profile, request_.contract, request_.seed},
                                 std::time(nullptr));

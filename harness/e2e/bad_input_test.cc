@@ -57,7 +57,10 @@ TEST_F(BadInput, AnOutputIsNeverTheHistory) {
 }
 
 TEST_F(BadInput, OnTheCommandLine) {
-  expect_refused({"certify", "--target", "raft"}, {"unknown command \"certify\"", "run"});
+  expect_refused({"certainly", "--target", "raft"}, {"unknown command \"certainly\"", "run"});
+  expect_refused({"certify", "--target", "rift"}, {"rift"});
+  expect_refused({"certify", "--shard", "3/2"}, {"--shard", "3/2"});
+  expect_refused({"experiment", "lost-updates"}, {"lost-updates", "lost-update"});
   expect_refused({}, {"subcommand"});
   expect_refused({"run", "--tarpit", "raft"}, {"--tarpit"});
   expect_refused({"run", "--target", "rift"}, {"unknown target \"rift\"", "raft, etcd"});

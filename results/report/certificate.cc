@@ -80,13 +80,13 @@ std::string matrix_html(const Certificate& certificate) {
 std::string clauses_html(const Certificate& certificate) {
   std::string rows = "<tr><th>clause</th><th></th><th>what the contract says</th><th>evidence</th></tr>\n";
   for (const CertificateClause& clause : certificate.clauses) {
-    std::string what = "<strong>" + escape(clause.id + " " + clause.title) + "</strong><br><span class=\"quote\">" +
+    std::string what = "<strong>" + escape(clause.id + " " + clause.title) + "</strong><br/><span class=\"quote\">" +
                        escape(clause.passage) + "</span>";
     if (!clause.reason.empty())
-      what += "<br>" + text_html((clause.check.empty() ? "" : clause.check + ": ") + clause.reason);
-    if (!clause.expected.empty()) what += "<br>expected of this design: " + escape(clause.expected);
+      what += "<br/>" + text_html((clause.check.empty() ? "" : clause.check + ": ") + clause.reason);
+    if (!clause.expected.empty()) what += "<br/>expected of this design: " + escape(clause.expected);
     rows += "<tr><td>" + badge(clause.word) + "</td><td></td>" + report::cell(what) +
-            report::cell(escape(evidence_text(clause)) + "<br>checks: " + escape(joined(clause.checks))) +
+            report::cell(escape(evidence_text(clause)) + "<br/>checks: " + escape(joined(clause.checks))) +
             "</tr>\n";
   }
   return element("table", "", rows);

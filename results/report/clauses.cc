@@ -47,10 +47,10 @@ std::string clauses_html(const Report& report) {
   for (const ClauseVerdict& verdict : spoken_of(report)) {
     const std::string word = word_of(verdict);
     std::string what = "<strong>" + escape(std::string(verdict.clause->id) + " " +
-                                           std::string(verdict.clause->title)) + "</strong><br>" +
+                                           std::string(verdict.clause->title)) + "</strong><br/>" +
                        text_html(verdict.clause->passage);
     std::string why = text_html(verdict.check);
-    if (word != "valid") why += "<br>" + text_html(verdict.reason);
+    if (word != "valid") why += "<br/>" + text_html(verdict.reason);
     rows += "<tr>" + cell("<strong class=\"" + escape(word) + "\" style=\"color: var(--tone)\">" + escape(word) +
                           "</strong>") +
             cell(what) + cell(why) + "</tr>\n";
