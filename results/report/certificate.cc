@@ -162,7 +162,7 @@ std::string certificate_html(const Certificate& certificate) {
          element("style", "", std::string(report::html_style()) +
                                   "\ntable { border-collapse: collapse; font-size: 13px; } td, th { text-align: left; "
                                   "vertical-align: top; padding: 5px 10px 5px 0; border-bottom: 1px solid var(--line); } "
-                                  ".quote { color: var(--soft); }\n") +
+                                  ".quote { color: var(--soft); } .badge { white-space: nowrap; font-size: 14px; }\n") +
          "</head>\n<body>\n" + body + "</body></html>\n";
 }
 
