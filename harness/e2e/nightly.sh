@@ -33,6 +33,9 @@ part canary-buffered-ack $bin/assay run --set raft.buffered-ack=true --nemesis k
 for switch in stale-reads lost-writes blind-cas; do
   part "memory-$switch" $bin/assay run --target memory --set "memory.$switch=200" --time-limit 20s --seeds 1..10 --expect invalid
 done
+part experiments $bin/assay experiment --all
+part designs $bin/assay certify --target naive
+part release $bin/assay certify --target raft --profile release
 part fuzz harness/e2e/fuzz.sh "$root" 600
 
 [ -z "$failed" ] && exit 0
