@@ -358,6 +358,51 @@ constexpr std::string_view kResult = R"json({
 }
 )json";
 
+constexpr std::string_view kCertificate = R"json({
+  "$schema": "https://json-schema.org/draft/2020-12/schema",
+  "title": "certificate.json: what a suite of runs says of a store, clause by clause",
+  "type": "object",
+  "required": ["format", "version", "word", "sentence", "target", "profile", "contract", "seed", "clauses", "cells"],
+  "properties": {
+    "format": {"const": "assay-certificate"},
+    "version": {"const": 1},
+    "word": {"$ref": "#/$defs/word"},
+    "sentence": {"type": "string"},
+    "target": {"type": "string"},
+    "profile": {"enum": ["quick", "release", "nightly"]},
+    "contract": {"enum": ["strong", "weak"]},
+    "assay": {"type": "string"},
+    "started": {"type": "string"},
+    "host": {"type": "string"},
+    "shard": {"type": "string"},
+    "honest": {"type": "string"},
+    "seed": {"type": "integer"},
+    "settings": {"type": "object", "additionalProperties": {"type": "string"}},
+    "binaries": {"type": "array", "items": {
+      "type": "object", "required": ["name", "hash"],
+      "properties": {"name": {"type": "string"}, "hash": {"type": "string"}},
+      "additionalProperties": false
+    }},
+    "exclusions": {"$ref": "#/$defs/texts"},
+    "not_exercised": {"$ref": "#/$defs/texts"},
+    "clauses": {"type": "array", "items": {
+      "type": "object", "required": ["id", "title", "passage", "word", "cells", "operations"],
+      "properties": {"id": {"type": "string"}, "word": {"anyOf": [{"$ref": "#/$defs/word"}, {"const": "not claimed"}]},
+                     "checks": {"$ref": "#/$defs/texts"}}
+    }},
+    "cells": {"type": "array", "items": {
+      "type": "object", "required": ["id", "key", "target", "workload", "faults", "word", "run_folder", "history_hash"],
+      "properties": {"id": {"type": "string"}, "word": {"type": "string"}}
+    }}
+  },
+  "additionalProperties": false,
+  "$defs": {
+    "word": {"enum": ["valid", "invalid", "unknown", "vacuous", "blocked"]},
+    "texts": {"type": "array", "items": {"type": "string"}}
+  }
+}
+)json";
+
 }  // namespace
 
 const std::vector<Schema>& all_schemas() {
@@ -368,6 +413,7 @@ const std::vector<Schema>& all_schemas() {
       {"index", "a line of index.jsonl: one finished run", kIndex},
       {"history-header", "the first line of history.jsonl", kHistoryHeader},
       {"history-line", "a further line of history.jsonl", kHistoryLine},
+      {"certificate", "certificate.json: what `assay certify` found, clause by clause", kCertificate},
       {"result", "what --json prints for one run or check", kResult},
   };
   return schemas;

@@ -5,6 +5,7 @@
 #include <stdexcept>
 
 #include "harness/certify/certify.h"
+#include "results/schema.h"
 
 namespace assay {
 namespace {
@@ -126,6 +127,8 @@ TEST(MakeCertificate, ItsFileGivesTheSameCertificate) {
   auto read = certificate_from_value(value, "certificate.json");
   ASSERT_TRUE(read.ok()) << read.error().message;
   EXPECT_EQ(certificate_to_value(*read), value);
+  const auto fits = validate_form(value, "certificate", value.to_json(), "certificate.json");
+  EXPECT_TRUE(fits.ok()) << fits.error().message;
   EXPECT_THAT(certificate_html(made), HasSubstr("&lt;tags&gt;"));
   EXPECT_THAT(certificate_junit(made), HasSubstr("<failure type=\"invalid\""));
   EXPECT_THAT(certificate_markdown(made), HasSubstr("## INVALID: raft"));

@@ -448,7 +448,7 @@ class Cli {
     CLI::App* schema = define("schema", "the JSON Schema of a file that Assay writes",
                               [this] { return schema_verb(topic_); });
     schema
-        ->add_option("NAME", topic_, "spec, verdict, proof, result, index, history-header, history-line or target")
+        ->add_option("NAME", topic_, "spec, verdict, certificate, proof, result, index, history-header, history-line or target")
         ->required();
     define("version", "this program's version", [] { return version_verb(); });
   }

@@ -1,9 +1,12 @@
 #include <algorithm>
+#include <cctype>
 #include <cstdio>
 #include <string>
 #include <string_view>
 
+#include "checkers/clauses.h"
 #include "harness/cli/verbs.h"
+#include "harness/experiment.h"
 #include "results/store.h"
 
 namespace assay {
@@ -125,11 +128,40 @@ std::string topic_names(const char* between) {
   return names;
 }
 
+// V4 or v4.
+bool explain_clause(std::string topic) {
+  if (topic.size() == 2) topic[0] = static_cast<char>(std::toupper(static_cast<unsigned char>(topic[0])));
+  const Clause* clause = find_clause(topic);
+  if (!clause) return false;
+  std::printf("%s: %s\n\"%s\"\n", std::string(clause->id).c_str(), std::string(clause->title).c_str(),
+              std::string(clause->passage).c_str());
+  for (const ClauseCheck& check : clause->checks) {
+    const std::string name(check.checker.substr(0, check.checker.find('/')));
+    const Checker* checker = find_checker(name);
+    std::printf("  %s: %s\n", std::string(check.checker).c_str(),
+                checker ? std::string(checker->summary()).c_str() : "");
+  }
+  std::printf("Next: `assay certify --plan`, `assay list experiments`.\n");
+  return true;
+}
+
+bool explain_experiment(const std::string& topic) {
+  const Experiment* experiment = find_experiment(topic);
+  if (!experiment) return false;
+  std::printf("%s: %s\n%s, \"%s\"\n", experiment->name.c_str(), experiment->title.c_str(),
+              experiment->source.c_str(), experiment->passage.c_str());
+  if (!experiment->pending.empty()) std::printf("cannot be run yet: %s\n", experiment->pending.c_str());
+  for (const ExperimentRun& run : experiment->runs)
+    std::printf("  %s: %s expected\n", run.name.c_str(), run.expect.c_str());
+  if (experiment->pending.empty()) std::printf("Next: `assay experiment %s`.\n", topic.c_str());
+  return true;
+}
+
 }  // namespace
 
 int explain_verb(const std::string& topic, const std::string& as_option) {
   if (topic.empty()) {
-    std::printf("%s\nan option's name such as rate, or a run folder\n", topic_names("\n").c_str());
+    std::printf("%s\nan option's name such as rate, a clause such as V4, an experiment, or a run folder\n", topic_names("\n").c_str());
     return kExitValid;
   }
   std::string name = topic;
@@ -140,13 +172,14 @@ int explain_verb(const std::string& topic, const std::string& as_option) {
     std::printf("%s\n", std::string(found->text).c_str());
     return kExitValid;
   }
+  if (explain_clause(topic) || explain_experiment(topic)) return kExitValid;
   if (!as_option.empty()) {
     std::printf("%s", as_option.c_str());
     return kExitValid;
   }
   if (auto folder = RunFolder::open(topic, std::string(kDefaultRuns))) return explain_run(*folder);
   return fail(input_error("nothing is known about \"" + topic +
-                          "\": expected a run folder, an option's name, or one of " +
+                          "\": expected a run folder, an option's name, a clause, an experiment, or one of " +
                           topic_names(", ")));
 }
 
