@@ -137,7 +137,8 @@ class Reader {
       }
     }
     for (size_t i = 0; i < writes.size(); ++i) {
-      const auto& [key, value] = writes[i];
+      const Symbol key = writes[i].first;  // clang captures no structured binding
+      const Value& value = writes[i].second;
       const bool again = std::any_of(writes.begin() + static_cast<ptrdiff_t>(i) + 1, writes.end(),
                                      [&](const auto& write) { return write.first == key; });
       if (again) continue;  // the last one counts

@@ -314,7 +314,8 @@ class Audit {
   }
 
   void judge_contradictions() {
-    for (const auto& [one, other] : evidence_.contradictions) {
+    for (const auto& pair : evidence_.contradictions) {
+      const Change &one = pair.one, &other = pair.other;  // clang captures no structured binding
       agreement_.breaks([&] {
         Witness witness;
         witness.operations = {std::min(one.by, other.by), std::max(one.by, other.by)};

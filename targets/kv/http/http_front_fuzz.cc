@@ -30,7 +30,7 @@ HttpResponse answer(const HttpRequest& http) {
   if (request == nullptr) return render_health(true);
   static Service service;
   Result result = service.apply(std::move(*request));
-  if (service.revision().value > 1000) service = {};
+  if (service.revision().value > 1000) service = Service();
   if (const auto* error = std::get_if<Error>(&result)) return render(*error);
   return render(Header{1, 2, 3}, std::get<Response>(result));
 }

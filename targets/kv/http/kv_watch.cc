@@ -80,7 +80,7 @@ std::optional<WatchedEvent> read_event(const JsonNode& node, const std::string& 
   const JsonNode* before = node.find("prev_kv");
   if (before == nullptr) {
     // A compaction may have taken it; but what has just been created had none.
-    if (!event.deleted && event.created == event.revision) event.before.emplace();
+    if (!event.deleted && event.created == event.revision) event.before = WatchedEvent::Before{};
     return event;
   }
   const auto before_revision = number_of(*before, "mod_revision");

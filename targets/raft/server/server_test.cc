@@ -355,8 +355,7 @@ TEST_F(ServerTest, TheCanariesAreRightWhileNothingGoesWrong) {
   for (const char* canary :
        {"--unsafe-canary-local-reads", "--unsafe-canary-early-ack", "--unsafe-canary-buffered-ack",
         "--unsafe-canary-forgotten-vote", "--unsafe-canary-unchecked-leader-reads",
-        "--unsafe-canary-watch-from-now", "--unsafe-canary-ignored-guards",
-        "--unsafe-canary-token=content-hash"}) {
+        "--unsafe-canary-watch-from-now", "--unsafe-canary-ignored-guards"}) {
     SCOPED_TRACE(canary);
     start(3, {canary});
     const int first = leader();
