@@ -3,8 +3,9 @@
 //
 // Compared are the last final reads (phase "final", lists included) that each node answered ok, when
 // the load is over and all is healed: value, and revision where both gave one. Nodes that differ have
-// no one history to go on with: invalid where reads are claimed to be of the latest state; else they
-// lack progress (blocked), as copies may be late, though not for ever. Where a write of unknown
+// no one history to go on with: invalid where reads are claimed to be of the latest state; where it is
+// claimed that they converge (`claims.converges`: the weak contract) they lack progress (blocked), as
+// copies may be late, though not for ever; else it is said, and not held against them. Where a write of unknown
 // outcome, or one of the final phase itself, may have come between two reads, they may differ: unknown.
 // That a node did not answer is availability's matter.
 #include <algorithm>
@@ -35,8 +36,9 @@ class Convergence : public Checker {
   std::string_view summary() const override {
     return "in the end all nodes say the same of each key";
   }
+  // Where no key was read from two nodes (one alone serves), availability says so.
   bool applies(const History& history) const override {
-    return history.header().nodes.size() != 1 && has_final_reads(history);
+    return has_final_reads(history) && two_nodes_read_a_key(history);
   }
   Result<void> accepts(const History& history) const override { return key_events_fit(history); }
   Verdict check(const History& history, const Budget& budget) const override {
@@ -74,6 +76,12 @@ class Convergence : public Checker {
   }
 
  private:
+  static bool two_nodes_read_a_key(const History& history) {
+    const KeyEvents events(history);
+    const FinalReads finals(history, events);
+    return std::any_of(events.keys().begin(), events.keys().end(),
+                       [&](const KeyTrack& track) { return finals.of(track.key).size() >= 2; });
+  }
   static bool may_change_between(const KeyTrack& track, const KeyEvent& a, const KeyEvent& b) {
     const Position begin = std::min(a.call, b.call), end = std::max(a.ret, b.ret);
     return std::any_of(track.events.begin(), track.events.end(), [&](const KeyEvent& event) {
@@ -83,6 +91,9 @@ class Convergence : public Checker {
       return event.value == a.value || event.value == b.value;
     });
   }
+  static bool claims_to_converge(const History& history) {
+    return history.header().raw["claims"].bool_or("converges", false);
+  }
   static void conclude(const History& history, int64_t compared, int64_t late, int64_t excused,
                        const std::string& first, Verdict& verdict) {
     if (verdict.safety != Safety::kValid) return;
@@ -91,7 +102,13 @@ class Convergence : public Checker {
                             "final reads of one key that two nodes answered",
                             "see the verdict of availability", verdict);
     const bool whole = ended_early(history).empty();
-    if (late > 0) {
+    if (late > 0 && !claims_to_converge(history)) {
+      verdict.progress = Progress::kOk;
+      verdict.reason = "copies may be late: " + first;
+      verdict.facts.emplace_back(fact::kNotClaimed,
+                                 "that all nodes say the same in the end: of " + grouped(compared) +
+                                     " keys " + grouped(late) + " differ");
+    } else if (late > 0) {
       verdict.progress = whole ? Progress::kBlocked : Progress::kUnknown;
       verdict.reason = "the nodes did not become one: " + first;
       verdict.facts.emplace_back(fact::kMissing, first);

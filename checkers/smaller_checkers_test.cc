@@ -26,13 +26,18 @@ TEST(Convergence, NodesThatSayTheSameAreOne) {
   EXPECT_EQ(verdict.progress, Progress::kOk);
 }
 
-TEST(Convergence, NodesThatDifferAreInvalidOrWhereReadsMayBeOldBlocked) {
+TEST(Convergence, NodesThatDifferAreInvalidOrWhereReadsMayBeOldBlockedIfTheyClaimToConverge) {
   const std::string differ = kWrite + last("1", "n1") + last("null", "n3");
   const Verdict verdict = judged_by(convergence_checker(), differ);
   EXPECT_EQ(verdict.reason, "nodes that differ in the end of k");
   EXPECT_EQ(headline_of(verdict), "n1 says 1, n3 says absent: the nodes did not become one");
-  EXPECT_EQ(judged_by(convergence_checker(), differ, R"({"claims":{"read":"stale"}})").word(),
+  EXPECT_EQ(judged_by(convergence_checker(), differ,
+                      R"({"claims":{"read":"stale","converges":true}})")
+                .word(),
             Word::kBlocked);
+  const Verdict late = judged_by(convergence_checker(), differ, R"({"claims":{"read":"stale"}})");
+  EXPECT_EQ(late.word(), Word::kValid);
+  EXPECT_EQ(late.reason, "copies may be late: k: n1 says 1, n3 says absent: the nodes did not become one");
   EXPECT_EQ(judged_by(convergence_checker(),
                       kWrite + last("1", "n1", "revision=2") + last("1", "n2", "revision=3"))
                 .safety,

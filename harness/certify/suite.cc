@@ -83,6 +83,11 @@ class SuiteMaker {
     auto info = load_target(request_.target);
     if (!info) return info.error();
     fixed_workload_ = info->workload;
+    TestSpec spec;  // what is asked wrongly is no reason to leave everything out
+    spec.target = request_.target;
+    spec.set = request_.settings;
+    spec.nodes = request_.nodes.value_or(profile_.nodes);
+    if (auto plan = make_trial_plan(spec); !plan) return plan.error();
     for (int i = 0; i < profile_.seeds; ++i) {
       seed_ = request_.seed + static_cast<uint64_t>(round_ * profile_.seeds + i);
       for (const Scenario& scenario : kScenarios)

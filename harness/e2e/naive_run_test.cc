@@ -90,7 +90,7 @@ INSTANTIATE_TEST_SUITE_P(
     testing::Values(
         Conviction{"broadcast-copies", {"--nemesis", "partition"}},
         Conviction{"both-sides-accept", {"--nemesis", "partition"}},
-        Conviction{"timeout-failover", {"--nemesis", "pause:leader"}},
+        Conviction{"timeout-failover", {"--nemesis", "partition:leader", "--workload", "set"}},
         Conviction{"reachable-group", {"--nemesis", "partition:halves", "--nodes", "5"}},
         Conviction{"last-writer-wins",
                    {"--nemesis", "none", "--workload", "cas-versioned", "--time-limit", "3s"}},
