@@ -26,11 +26,6 @@ CellResult result_of(size_t cell, ExitCode code, const Value& printed) {
 
 }  // namespace
 
-bool CellResult::judged() const {
-  return verdict && (code == kExitValid || code == kExitInvalid || code == kExitBlocked ||
-                     code == kExitUnexpected);
-}
-
 std::string CellResult::word() const {
   if (!verdict || code == kExitHarness || code == kExitInterrupted)
     return std::string(word_of(code));
@@ -42,18 +37,6 @@ std::string CellResult::witness() const {
   const Verdict* worst = verdict->worst();
   const bool told = worst && worst->witness && !worst->witness->lines.empty();
   return told ? worst->witness->lines.front() : reason;
-}
-
-Result<CellResult> read_cell(size_t cell, const std::string& run_folder) {
-  auto folder = RunFolder::open(run_folder, "");
-  if (!folder) return folder.error();
-  auto verdict = folder->read_verdict();
-  if (!verdict) return verdict.error();
-  CellResult result{.cell = cell, .code = exit_code(verdict->word())};
-  result.reason = verdict->reason;
-  result.run_folder = folder->path();
-  result.verdict = std::move(*verdict);
-  return result;
 }
 
 bool play_cells(const std::vector<Cell>& cells, const std::string& folder, int jobs,

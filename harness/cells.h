@@ -28,14 +28,10 @@ struct CellResult {
   Value printed;           // what `assay run --json` says
   std::optional<Verdict> verdict;
 
-  bool judged() const;     // there is a verdict that says something about the store
   std::string word() const;  // "valid", …, "failed", "interrupted"
   // The first line of its witness, else its reason.
   std::string witness() const;
 };
-
-// Reads what a run folder says, where a cell was played before. An error is the environment's.
-Result<CellResult> read_cell(size_t cell, const std::string& run_folder);
 
 // Plays the cells, at most `jobs` at a time, their spec files and run folders below `folder`;
 // on_done is told of each as it ends, on this thread. False: interrupted, or a cell's spec is bad.

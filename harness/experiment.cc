@@ -167,7 +167,8 @@ std::string mismatch_of(const PlannedRun& planned, const CellResult& result) {
   const ExperimentRun& run = *planned.run;
   if (!result.verdict) return "no verdict: " + result.reason;
   const std::string word = result.word();
-  if (run.expect != "any" && word != run.expect)
+  const bool other = run.expect == "sound" ? word == "invalid" : run.expect != "any" && word != run.expect;
+  if (other)
     return "expected " + run.expect + ", seen " + word + ": " + result.witness();
   for (const ClauseVerdict& clause : judge_clauses(*result.verdict, planned.cell.spec.workload)) {
     const std::string seen = word_of_clause(clause);

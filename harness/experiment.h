@@ -3,7 +3,7 @@
 // with the same spec and seed, is not. Files: harness/experiments/*.json, which the program carries.
 //
 // {"name", "title", "source": "INV-008", "passage": "…", "spec": {members of a spec.json},
-//  "runs": [{"name", "with": {members over the spec}, "expect": word or "any",
+//  "runs": [{"name", "with": {members over the spec}, "expect": word, "any", or "sound" (whatever but invalid),
 //            "clauses": {"V4": "invalid", "H1": "valid"}, "note"}],
 //  "sweep": {"label", "values": [text …]}    every run once per value, "$x" in it replaced
 //  "figure": {"y": [{"label", "checker", "count", "per", "times"}], "trend": "rising|falling"}

@@ -92,6 +92,21 @@ TEST(Experiments, ARunThatComesOutOtherwiseIsNotAsExpected) {
   EXPECT_THAT(mismatch_of((*planned)[0], CellResult{}), HasSubstr("no verdict"));
 }
 
+TEST(Experiments, OfTheBundledStoreInAFigureAnythingButInvalidIsExpected) {
+  for (const Experiment& experiment : all_experiments())
+    for (const ExperimentRun& run : experiment.runs)
+      EXPECT_FALSE(run.with.text_or("target", "") == "raft" && run.expect == "any") << experiment.name;
+  auto experiment = parse_experiment(kExperiment, "e.json");
+  ASSERT_TRUE(experiment.ok());
+  experiment->runs[0].expect = "sound";
+  experiment->runs[0].clauses.clear();
+  auto planned = plan_experiment(*experiment, 1, "");
+  ASSERT_TRUE(planned.ok());
+  EXPECT_EQ(mismatch_of((*planned)[0], result_with(Safety::kVacuous)), "");
+  EXPECT_THAT(mismatch_of((*planned)[0], result_with(Safety::kInvalid)),
+              HasSubstr("expected sound, seen invalid"));
+}
+
 TEST(Experiments, AnotherClauseThanTheExpectedOneIsNotAsExpected) {
   auto experiment = parse_experiment(kExperiment, "e.json");
   ASSERT_TRUE(experiment.ok());

@@ -19,7 +19,8 @@ struct Played {
   int tries = 0;
 
   bool undecided() const {
-    if (result && result->verdict && planned.run->expect == "any") return false;
+    const std::string& expect = planned.run->expect;
+    if (result && result->verdict && (expect == "any" || expect == "sound")) return false;
     return !result || !result->verdict || result->word() == "vacuous" ||
            result->word() == "unknown" || result->word() == "failed";
   }

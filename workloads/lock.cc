@@ -149,7 +149,7 @@ class Contender final : public Actor {
 
   void acquired(const Op& completion, Nanos now) {
     held_ = completion.revision;
-    acquired_at_ = renewed_at_ = now;
+    renewed_at_ = now;
     writes_left_ = kWritesPerHold;
     if (rng_.chance(static_cast<uint64_t>(options_.dies_percent), 100)) return rest(now);
     step_ = Step::kLookAtObject;
@@ -190,7 +190,7 @@ class Contender final : public Actor {
   Nanos first_seen_ = kNever;  // … and since when it has been that
   int64_t fence_ = 0;
   Token held_;
-  Nanos acquired_at_, renewed_at_;
+  Nanos renewed_at_;
   bool slow_ = false;
   int writes_left_ = 0;
   Value object_value_;

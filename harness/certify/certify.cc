@@ -124,7 +124,10 @@ class Certification {
     if (result.code == kExitInterrupted) return;
     CertificateCell record = record_of(cell, keys_[cell.cell.id], result, folder_);
     console_.note(record.id + ": " + record.word + (record.word == "valid" ? "" : ", " + record.witness));
-    if (auto appended = append_record(folder_, record); !appended) console_.error(appended.error().message);
+    if (auto appended = append_record(folder_, record); !appended) {
+      console_.error(appended.error().message);
+      unsaved_ = true;
+    }
     std::erase_if(records_, [&](const CertificateCell& old) { return old.id == record.id; });
     records_.push_back(std::move(record));
   }
@@ -149,7 +152,7 @@ class Certification {
     if (console_.json()) std::fputs(pretty_json(certificate_to_value(certificate)).c_str(), stdout);
     if (made) *made = certificate;
     if (!written) return failed(written.error(), console_);
-    return code_of(certificate.word);
+    return unsaved_ ? kExitHarness : code_of(certificate.word);
   }
 
   const CertifyOptions& options_;
@@ -159,6 +162,7 @@ class Certification {
   Suite first_;
   std::map<std::string, std::string> keys_;
   std::vector<CertificateCell> records_;
+  bool unsaved_ = false;  // a record could not be written: --resume would play its run again
 };
 
 }  // namespace
