@@ -20,7 +20,9 @@ std::vector<RaftPolicy> policies() {
        .summary = "writes are agreed upon, and any node answers reads from what it has",
        .flags = {"--unsafe-canary-local-reads"}},
       {.name = "naive-unversioned",
-       .summary = "answers carry no version: a writer can only compare the value that it read",
+       .summary = "answers carry no version: a writer can only compare the value that it read, and a "
+                  "watch can only begin from now",
+       .flags = {"--unsafe-canary-watch-from-now"},
        .client = {.tokens = KvTokens::kNone},
        .orderable = false},
       {.name = "naive-content-hash",

@@ -72,15 +72,17 @@ TEST(NaivePolicies, EachSetsItsOneSwitchOfTheBundledStore) {
   EXPECT_EQ(canary_of("wall-clock-token").service.token, kv::TokenKind::kWallClock);
   EXPECT_TRUE(canary_of("buffered-ack").wrong_acknowledge_from_process_buffer);
   EXPECT_TRUE(canary_of("forgotten-vote").wrong_forget_term_and_vote);
-  for (const char* name : {"content-hash", "counter-restarts", "wall-clock-token", "unversioned"})
+  for (const char* name : {"content-hash", "counter-restarts", "wall-clock-token"})
     EXPECT_FALSE((*made_with(name, "", ""))->claims().watch) << name;
-  EXPECT_TRUE(canary_of("watch-from-now").wrong_watch_from_now);
+  for (const char* name : {"watch-from-now", "unversioned"}) {
+    EXPECT_TRUE((*made_with(name, "", ""))->claims().watch) << name;
+    EXPECT_TRUE(canary_of(name).wrong_watch_from_now) << name;
+  }
   EXPECT_TRUE(canary_of("unchecked-leader-reads").wrong_read_without_quorum);
 }
 
 TEST(NaivePolicies, ThoseThatLieInTheClientOrTheWorkloadRunASoundStore) {
-  for (const char* name :
-       {"unversioned", "resending-client", "lock-without-timeout", "lock-with-timeout"}) {
+  for (const char* name : {"resending-client", "lock-without-timeout", "lock-with-timeout"}) {
     for (const std::string& argument : arguments(**made_with(name, "", "")))
       EXPECT_EQ(argument.find("unsafe"), argument.npos) << argument;
   }

@@ -59,8 +59,9 @@ class RaftTarget : public Target {
             .watch = watches(),
             .election_timeout_min = milliseconds(settings_.election_ms_min)};
   }
-  // A watch begins at a revision: who has other tokens has no place to begin at.
-  bool watches() const { return policy_.client.tokens == KvTokens::kRevision; }
+  // A watch begins at a revision: who has other tokens has no place to begin at, and who has none
+  // begins from now.
+  bool watches() const { return policy_.client.tokens != KvTokens::kReadBack; }
   std::vector<Symbol> ops() const override {
     std::vector<Symbol> ops = kv_client_ops();
     if (!watches())

@@ -216,8 +216,7 @@ constexpr ExpectedRow kExpected[] = {
     {"naive-lock-without-timeout", "pp-pBpppppp"},
     {"naive-lock-with-timeout", "pp-F-ppppFp"},
     {"naive-local-reads", "ppppp?p?pFp"},
-    // It has no position to resume from, and claims no watch.
-    {"naive-unversioned", "pFFFF?ppppp"},
+    {"naive-unversioned", "pFFFFFppppp"},
 };
 
 }  // namespace

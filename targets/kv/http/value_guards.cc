@@ -55,6 +55,7 @@ Op ValueGuards::completed(const Op& op, const Op& done) {
   if (done.type == OpType::kOk) remember(op, done);
   if (op.f == f::list && done.type == OpType::kOk) {
     out.value = Value::array(without_revisions(done.value));
+    out.at = done.at;
   } else if (op.f == f::read) {
     out.value = done.value;
   }

@@ -2,6 +2,9 @@
 // per key, the value that it last read or wrote, and guards by that. A value that went away and
 // came back looks to it as if nothing had happened.
 //
+// A list says at which revision it was made, and a watch's changes say theirs: that is evidence for
+// who judges the run, and nothing that such a client could send.
+//
 // Guarded so are: a write or delete with an `intent` and without a token, and a guard of a txn
 // whose token is null. Guard 0, "absent", needs no version. Pure; one object per client.
 #pragma once
