@@ -11,7 +11,8 @@
 //                tokens, or of real time where they are not ordered; and no two holders have one number
 //   obtainable   progress: after a holder is gone (whoever it was does nothing any more) without release,
 //                while others try and are answered, somebody obtains the lock within lock_ms_max
-//                (threshold, default 10,000); else blocked
+//                (threshold, default 10,000) of time in which a connected live majority stands;
+//                else blocked
 //
 // Who somebody is says the intent of an operation, where it has one: a worker that has forgotten its lock
 // goes on as somebody else. Else it is the process.
@@ -54,6 +55,25 @@ Value somebody(const Operation& op) {
   return intent.is_null() ? Value("p" + std::to_string(op.process().id)) : intent;
 }
 
+// When no connected live majority stood: then nobody could be expected to obtain anything.
+class Outages {
+ public:
+  explicit Outages(const History& history) : known_(!history.header().nodes.empty()) {
+    if (known_) spans_ = majority_spans(history.header(), outages(history), history.end_time());
+  }
+  Nanos within(Nanos begin, Nanos end) const {
+    if (!known_) return {};
+    Nanos without = end - begin;
+    for (const MajoritySpan& span : spans_)
+      without = without - std::max(Nanos{}, std::min(end, span.end) - std::max(begin, span.begin));
+    return without;
+  }
+
+ private:
+  bool known_;
+  std::vector<MajoritySpan> spans_;
+};
+
 // When each did something last.
 class Activity {
  public:
@@ -77,8 +97,8 @@ class Activity {
 class Lock {
  public:
   Lock(const History& history, const KeyTrack& track, const Activity& activity,
-       const std::vector<uint32_t>& fenced)
-      : history_(history), track_(track), activity_(activity) {
+       const Outages& outages, const std::vector<uint32_t>& fenced)
+      : history_(history), track_(track), activity_(activity), outages_(outages) {
     for (const KeyEvent& event : track.events) {
       if (event.accepted() && is_record(event.value)) records_.push_back(&event);
     }
@@ -133,9 +153,10 @@ class Lock {
   struct Wait {
     Nanos begin{};
     Nanos end{};
+    Nanos outage{};  // of that time, none of it due
     const KeyEvent* record = nullptr;
     bool obtained = false;
-    Nanos length() const { return end - begin; }
+    Nanos length() const { return end - begin - outage; }
   };
   std::vector<Wait> waits() const {
     std::vector<Wait> waits;
@@ -159,6 +180,7 @@ class Lock {
         wait.end = std::max(wait.end, open ? other.invoke_time() : other.return_time());
         answered |= other.type() == OpType::kOk || event.conflict;
       }
+      wait.outage = outages_.within(wait.begin, wait.end);
       if (answered) waits.push_back(wait);
     }
     return waits;
@@ -225,6 +247,7 @@ class Lock {
   const History& history_;
   const KeyTrack& track_;
   const Activity& activity_;
+  const Outages& outages_;
   std::vector<const KeyEvent*> records_;  // accepted, in order
   std::vector<Belief> beliefs_;
 };
@@ -304,6 +327,7 @@ class LockChecker : public Checker {
     Verdict verdict{.name = "lock"};
     Findings findings(history, verdict);
     const Activity activity(history);
+    const Outages outages(history);
     std::vector<uint32_t> fenced;
     for (uint32_t id = 0; id < history.size(); ++id)
       if (!history[id].invoke_extra()["fence"].is_null()) fenced.push_back(id);
@@ -321,7 +345,7 @@ class LockChecker : public Checker {
         return e.did == Did::kWrite && is_record(e.value);
       });
       if (!is_lock) return;
-      const Lock lock(history, track, activity, fenced);
+      const Lock lock(history, track, activity, outages, fenced);
       holds += lock.beliefs().size();
       const auto both = lock.overlaps();
       overlaps += both.size();

@@ -89,6 +89,25 @@ TEST(Lock, ThatNobodyObtainsAfterItsHolderIsGoneBlocks) {
             Progress::kOk);
 }
 
+TEST(Lock, WhileNoMajorityStandsNobodyIsDueToObtainIt) {
+  const char* header =
+      R"({"token":"orderable","nodes":["n1","n2","n3"],"thresholds":{"lock_ms_max":1000}})";
+  const auto tried = [](int from, int to) {
+    std::string tries;
+    for (int ms = from; ms < to; ms += 100) tries += take(2, 5, ms, "fail");
+    return tries;
+  };
+  const std::string cut =
+      "nemesis info start-kill {}" + at(150) +
+      "nemesis info start-kill {\"victims\":[\"n1\",\"n2\"],\"installed\":true,\"bit\":true}" + at(160);
+  const std::string healed = "nemesis info stop-kill" + at(1850) +
+                             "nemesis info stop-kill {\"healed\":true}" + at(1860);
+  const std::string gone = take(1, 1, 10, "ok", 0) + tried(100, 150);
+  EXPECT_EQ(judge(gone + cut + tried(200, 1800) + healed + tried(1900, 2000), header).word(),
+            Word::kValid);
+  EXPECT_EQ(judge(gone + tried(200, 2000), header).word(), Word::kBlocked);
+}
+
 TEST(Lock, AHolderIsItsIntentAndItsProcessMayGoOnAsSomebodyElse) {
   const char* header = R"({"token":"orderable","thresholds":{"lock_ms_max":1000}})";
   const std::string taken =
