@@ -247,7 +247,8 @@ std::string answered(const Operation& op) {
          when(op) + ")";
 }
 
-Verdict judge_header(const History& history) {
+// Nothing where no two answers carry it: a part that judged nothing speaks for no clause.
+std::optional<Verdict> judge_header(const History& history) {
   Verdict verdict{.name = "header-revision"};
   const bool reads_latest = read_claim(history.header()) == "linearizable";
   std::vector<Answer> latest;
@@ -274,6 +275,7 @@ Verdict judge_header(const History& history) {
     judged += answers.size();
     if (!found) found = going_back(std::move(answers));
   }
+  if (judged < 2) return std::nullopt;
   verdict.counts = {{"answers with the store's revision", static_cast<int64_t>(judged)}};
   if (found) {
     const Operation before = history[found->first.id], after = history[found->second.id];
@@ -288,9 +290,6 @@ Verdict judge_header(const History& history) {
     verdict.facts.emplace_back(fact::kRestsOn,
                                "independent of your error mapping: it rests on the revisions in "
                                "answers");
-  } else if (judged < 2) {
-    verdict.reason = "no two answers carry the store's revision";
-    verdict.facts.emplace_back(fact::kNotTested, verdict.reason);
   } else {
     verdict.reason = "the store's revision never goes back over " + grouped(static_cast<int64_t>(judged)) +
                      " answers";
@@ -318,7 +317,13 @@ class Revisions : public Checker {
   Verdict check(const History& history, const Budget& budget) const override {
     Verdict verdict{.name = "revisions"};
     verdict.add(judge_tokens(history, budget));
-    if (history.header().token_orderable) verdict.add(judge_header(history));
+    if (history.header().token_orderable) {
+      if (auto header = judge_header(history)) {
+        verdict.add(std::move(*header));
+      } else {
+        verdict.facts.emplace_back(fact::kNotTested, "no two answers carry the store's revision");
+      }
+    }
     if (verdict.reason.empty()) verdict.reason = verdict.children[0].reason;
     return verdict;
   }

@@ -95,6 +95,15 @@ TEST(Revisions, ReadsThatNeedNotBeOfTheLatestStateGoBackOnOtherNodesAndInAnother
             Safety::kValid);
 }
 
+TEST(Revisions, TheStoresRevisionIsNoPartWhereNoTwoAnswersCarryIt) {
+  const Verdict verdict = judge("1 invoke write k 1\n1 ok write k 1 revision=2\n" + write(2, 3));
+  EXPECT_EQ(verdict.safety, Safety::kValid);
+  EXPECT_EQ(verdict.find("header-revision"), nullptr) << "it would speak for H4";
+  EXPECT_THAT(verdict.facts,
+              testing::Contains(testing::Pair("not tested",
+                                              "no two answers carry the store's revision")));
+}
+
 TEST(Revisions, WithoutTokensStatesCannotBeToldApartWhereThatIsClaimedAndNeeded) {
   const std::string loop =
       "0 invoke read k intent=a\n0 ok read k 1\n0 invoke write k 2 intent=a\n0 ok write k 2\n";
