@@ -69,8 +69,7 @@ class ObjectCounting {
     const std::string prefix(list.key().text());
     int64_t objects = 0;
     for (const Value& row : list.result().as_array())
-      objects += row.is_array() && row.as_array()[0].is_string() &&
-                 row.as_array()[0].as_text().starts_with(prefix + std::string(kCountedObject));
+      objects += row.as_array()[0].as_text().starts_with(prefix + std::string(kCountedObject));
     ++lists_;
     most_ = std::max(most_, objects);
     const CountWish* highest = nullptr;
@@ -114,6 +113,7 @@ class ObjectCount : public Checker {
   bool applies(const History& history) const override {
     return history.header().workload == "controller";
   }
+  Result<void> accepts(const History& history) const override { return key_events_fit(history); }
   Verdict check(const History& history, const Budget& budget) const override {
     return ObjectCounting(history).run(budget);
   }
