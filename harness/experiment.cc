@@ -166,6 +166,7 @@ Result<std::vector<PlannedRun>> plan_experiment(const Experiment& experiment, ui
 std::string mismatch_of(const PlannedRun& planned, const CellResult& result) {
   const ExperimentRun& run = *planned.run;
   if (!result.verdict) return "no verdict: " + result.reason;
+  if (result.code == kExitHarness) return "the harness failed: " + result.reason;
   const std::string word = result.word();
   const bool other = run.expect == "sound" ? word == "invalid" : run.expect != "any" && word != run.expect;
   if (other)

@@ -107,6 +107,21 @@ TEST(Experiments, OfTheBundledStoreInAFigureAnythingButInvalidIsExpected) {
               HasSubstr("expected sound, seen invalid"));
 }
 
+TEST(Experiments, AHarnessThatFailedIsNeverAsExpected) {
+  auto experiment = parse_experiment(kExperiment, "e.json");
+  ASSERT_TRUE(experiment.ok());
+  experiment->runs[0].clauses.clear();
+  CellResult failed = result_with(Safety::kUnknown);
+  failed.code = kExitHarness;
+  for (const char* expect : {"any", "sound"}) {
+    experiment->runs[0].expect = expect;
+    auto planned = plan_experiment(*experiment, 1, "");
+    ASSERT_TRUE(planned.ok());
+    EXPECT_EQ(mismatch_of((*planned)[0], result_with(Safety::kUnknown)), "");
+    EXPECT_THAT(mismatch_of((*planned)[0], failed), HasSubstr("the harness failed"));
+  }
+}
+
 TEST(Experiments, AnotherClauseThanTheExpectedOneIsNotAsExpected) {
   auto experiment = parse_experiment(kExperiment, "e.json");
   ASSERT_TRUE(experiment.ok());

@@ -20,9 +20,9 @@ struct Played {
 
   bool undecided() const {
     const std::string& expect = planned.run->expect;
-    if (result && result->verdict && (expect == "any" || expect == "sound")) return false;
-    return !result || !result->verdict || result->word() == "vacuous" ||
-           result->word() == "unknown" || result->word() == "failed";
+    if (!result || !result->verdict || result->word() == "failed") return true;
+    if (expect == "any" || expect == "sound") return false;
+    return result->word() == "vacuous" || result->word() == "unknown";
   }
   std::string mismatch() const {
     return result ? mismatch_of(planned, *result) : "it was not played";
