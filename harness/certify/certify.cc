@@ -222,7 +222,15 @@ ExitCode merge_certificates(const std::vector<std::string>& folders, const std::
     for (CertificateCell& cell : part->cells) {
       if (!cell.run_folder.empty())
         cell.run_folder = fs::relative(fs::absolute(folder) / cell.run_folder, to).string();
-      records.push_back(std::move(cell));
+      const auto same = std::find_if(records.begin(), records.end(),
+                                     [&](const auto& record) { return record.id == cell.id; });
+      if (same == records.end()) {
+        records.push_back(std::move(cell));
+      } else if (same->word == "not played") {
+        *same = std::move(cell);
+      } else if (cell.word != "not played") {
+        return failed(input_error(folder + ": the run " + cell.id + " is in another of the folders too"), console);
+      }
     }
   }
   if (!request) return failed(input_error("merge: expected the folders of shards"), console);

@@ -34,12 +34,14 @@ ExitCode certify(const CertifyOptions& options, Console& console, Certificate* m
 ExitCode print_suite(const CertifyRequest& request, Console& console);
 
 // Joins the folders of shards of one request into `out`: their records, and a certificate of all. The
-// run folders stay where they are. Refuses folders of different requests, versions or programs.
+// run folders stay where they are. Refuses folders of different requests, versions or programs, and
+// those that have a run in common: it would count twice.
 ExitCode merge_certificates(const std::vector<std::string>& folders, const std::string& out,
                             Console& console);
 
-// Checks every stored history of a certificate again, and compares hashes and verdicts. `path`: the
-// folder, or its certificate.json. 0: all agree; 5: something differs.
+// Checks every stored history of a certificate again, and compares hashes, verdicts, and what they say of
+// the clauses; runs that failed are left out. `path`: the folder, or its certificate.json. 0: all agree;
+// 5: something differs.
 ExitCode verify_certificate(const std::string& path, Console& console);
 
 // From the records: what they say, clause by clause.

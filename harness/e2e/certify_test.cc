@@ -124,6 +124,9 @@ TEST_F(CertifyTest, ShardsAreMergedAndMixedOnesAreNot) {
   EXPECT_EQ(merged.code, 4) << merged.out << merged.err;  // six of eight parts are missing
   EXPECT_THAT(text_of_file(scratch_.path() + "/merged/certificate.json"), HasSubstr("not played"));
   EXPECT_EQ(run(assay({"verify", scratch_.path() + "/merged"})).code, 0);
+  const Ended twice = run(assay({"merge", a, b, a, "-o", scratch_.path() + "/twice"}));
+  EXPECT_EQ(twice.code, 254) << twice.err;
+  EXPECT_THAT(twice.err, HasSubstr("is in another of the folders too"));
   const Ended mixed = run(assay({"merge", a, c, "-o", scratch_.path() + "/mixed"}));
   EXPECT_EQ(mixed.code, 254) << mixed.err;
   EXPECT_THAT(mixed.err, HasSubstr("its request is another"));
