@@ -29,8 +29,11 @@ void take_faults(const Verdict& verdict, CertificateCell& record) {
   }
 }
 
-// A clause of a run that was not decided as a whole may still be convicted, and is never called valid.
-void take_clauses(const Verdict& verdict, const std::string& workload, CertificateCell& record) {
+}  // namespace
+
+std::map<std::string, CertificateCell::Said> clauses_said(const Verdict& verdict,
+                                                          const std::string& workload) {
+  std::map<std::string, CertificateCell::Said> said;
   for (const ClauseVerdict& clause : judge_clauses(verdict, workload)) {
     if (clause.exercised.empty()) continue;
     std::string word(to_string(clause.safety));
@@ -38,11 +41,10 @@ void take_clauses(const Verdict& verdict, const std::string& workload, Certifica
     if (word == "valid" && verdict.safety == Safety::kVacuous) continue;
     std::string check = clause.check;
     if (check.empty()) check = clause.exercised.front();
-    record.clauses[std::string(clause.clause->id)] = {word, check, clause.reason};
+    said[std::string(clause.clause->id)] = {word, check, clause.reason};
   }
+  return said;
 }
-
-}  // namespace
 
 Result<std::vector<std::pair<std::string, std::string>>> programs_of(const TestSpec& spec) {
   auto plan = make_plan(spec);
@@ -93,7 +95,7 @@ CertificateCell record_of(const SuiteCell& cell, const std::string& key, const C
   if (auto hash = hash_file(result.run_folder + "/history.jsonl")) record.history_hash = *hash;
   if (!result.verdict) return record;
   take_faults(*result.verdict, record);
-  take_clauses(*result.verdict, spec.workload, record);
+  record.clauses = clauses_said(*result.verdict, spec.workload);
   return record;
 }
 

@@ -15,6 +15,11 @@ Result<std::vector<std::pair<std::string, std::string>>> programs_of(const TestS
 // A hash of everything that makes a run what it is.
 Result<std::string> key_of(const SuiteCell& cell);
 
+// What a run's verdict says of each clause: those that it had something to say about. A run that was not
+// decided as a whole may still convict, and calls nothing valid.
+std::map<std::string, CertificateCell::Said> clauses_said(const Verdict& verdict,
+                                                          const std::string& workload);
+
 // What a finished run says, as it stands in the certificate; paths relative to `folder`.
 CertificateCell record_of(const SuiteCell& cell, const std::string& key, const CellResult& result,
                           const std::string& folder);
