@@ -53,4 +53,8 @@ Result<Plan> make_plan(const TestSpec& spec);
 // The same without load and faults, for the target's clients alone (harness/trial).
 Result<Plan> make_trial_plan(const TestSpec& spec);
 
+// Whether the weak contract asks for what that checker judges: what is accepted is not lost and not
+// invented, everybody comes to see it, and nobody sees it go back.
+bool of_weak_contract(std::string_view checker);
+
 }  // namespace assay

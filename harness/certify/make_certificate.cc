@@ -5,6 +5,7 @@
 #include "checkers/clauses.h"
 #include "checkers/words.h"
 #include "harness/certify/certify.h"
+#include "harness/plan.h"
 
 namespace assay {
 namespace {
@@ -58,10 +59,21 @@ class Maker {
                                          : "the target does not claim it";
       return out;
     }
+    if (request_.contract == "weak" && !of_weak(clause)) {
+      out.word = "not claimed";
+      out.reason = "the weak contract does not ask for it";
+      return out;
+    }
     for (std::string_view fault : clause.threats) out.threats.push_back({std::string(fault), 0, ""});
     for (const CertificateCell& cell : certificate_.cells) take(cell, out);
     ask_for_threats(out);
     return out;
+  }
+
+  static bool of_weak(const Clause& clause) {
+    return std::any_of(clause.checks.begin(), clause.checks.end(), [](const ClauseCheck& check) {
+      return of_weak_contract(check.checker);
+    });
   }
 
   static void take(const CertificateCell& cell, CertificateClause& out) {
@@ -89,7 +101,6 @@ class Maker {
     std::vector<std::string> missing;
     for (CertificateThreat& threat : out.threats) {
       if (contains(suite_.excluded_faults, threat.fault)) threat.excluded = "not possible here";
-      if (request_.contract == "weak") threat.excluded = "the weak contract";
       if (threat.bit == 0 && threat.excluded.empty()) missing.push_back(threat.fault);
     }
     if (out.word == "vacuous") out.reason = "no run had anything to judge it by";

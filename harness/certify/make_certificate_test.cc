@@ -68,6 +68,21 @@ TEST(MakeCertificate, AThreatThatNeverBitLeavesItsClausesVacuous) {
   EXPECT_EQ(clause_of(made, "H2").word, "valid");
 }
 
+TEST(MakeCertificate, TheWeakContractClaimsTheClausesThatItsChecksSpeakForUnderTheirThreats) {
+  CertifyRequest weak = raft();
+  weak.contract = "weak";
+  CertificateCell run = cell("a", "valid");
+  std::erase_if(run.clauses, [](const auto& said) {
+    return said.first != "H2" && said.first != "H3" && said.first != "H4";
+  });
+  const Certificate made = make_certificate(weak, {}, {run});
+  EXPECT_EQ(made.word, "valid") << made.sentence;
+  EXPECT_EQ(clause_of(made, "H3").word, "valid");
+  EXPECT_EQ(clause_of(made, "V4").word, "not claimed");
+  run.bit.erase("kill");
+  EXPECT_EQ(make_certificate(weak, {}, {run}).word, "vacuous");
+}
+
 TEST(MakeCertificate, AThreatThatIsNotPossibleIsSaidFirst) {
   CertificateCell calm = cell("a", "valid");
   calm.bit.erase("pause");
