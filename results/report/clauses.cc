@@ -15,13 +15,16 @@ std::string word_of(const ClauseVerdict& verdict) {
   return verdict.blocked ? "blocked" : std::string(to_string(verdict.safety));
 }
 
-// Only those that the run had something to say about; none of a history of unknown origin.
+// Only those that the run had something to say about; none of a history of unknown origin. A run that
+// did not exercise what it claims may convict, and calls nothing valid.
 std::vector<ClauseVerdict> spoken_of(const Report& report) {
   std::vector<ClauseVerdict> spoken;
   const std::string& workload = report.history.header().workload;
   if (workload.empty()) return spoken;
   for (ClauseVerdict& verdict : judge_clauses(report.verdict, workload))
-    if (!verdict.exercised.empty()) spoken.push_back(std::move(verdict));
+    if (!verdict.exercised.empty() &&
+        (word_of(verdict) != "valid" || report.verdict.safety != Safety::kVacuous))
+      spoken.push_back(std::move(verdict));
   return spoken;
 }
 
