@@ -110,6 +110,8 @@ TEST(MakeCertificate, AMissedCanaryTakesTheWordValidAway) {
   const Certificate missed = make_certificate(raft(), {}, {cell("a", "valid"), canary});
   EXPECT_EQ(missed.word, "vacuous");
   EXPECT_THAT(missed.sentence, HasSubstr("naive-local-reads"));
+  EXPECT_EQ(clause_of(missed, "H4").word, "vacuous");
+  EXPECT_EQ(clause_of(missed, "V4").word, "valid");
   canary.word = "invalid";
   canary.clauses["H4"] = {"invalid", "linearizable", ""};
   const Certificate convicted = make_certificate(raft(), {}, {cell("a", "valid"), canary});
