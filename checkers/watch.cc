@@ -202,7 +202,7 @@ class Audit {
   }
 
   void judge_origin(const Leg& leg, const WatchedEvent& event) {
-    if (!evidence_.anything_attempted) return;
+    if (!evidence_.attempts_known) return;
     const Position told = op_of(leg).return_position();
     const Attempt* closest = nullptr;
     const char* why = "which nobody has written";

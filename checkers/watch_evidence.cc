@@ -4,6 +4,7 @@
 #include <map>
 #include <tuple>
 
+#include "checkers/findings.h"
 #include "checkers/history/vocabulary.h"
 
 namespace assay::watching {
@@ -22,6 +23,7 @@ class Collector {
     settle_changes();
     for (size_t i = 0; i < out_.changes.size(); ++i)
       out_.changes_by_key[out_.changes[i].key].push_back(i);
+    out_.attempts_known = out_.attempts_known && !changes_in_other_words(history_);
     return std::move(out_);
   }
 
@@ -128,7 +130,7 @@ class Collector {
     const bool ok = op.type() == OpType::kOk;
     if (!ok) revision = 0;
     if (ok && value.is_null()) revision = deleted_at(op);
-    out_.anything_attempted = true;
+    out_.attempts_known = true;
     out_.attempts_by_value[{key, value}].push_back({op.id(), op.type() == OpType::kFail, revision});
     if (revision == 0) return;
     out_.changes.push_back({.revision = revision,
@@ -140,13 +142,8 @@ class Collector {
   }
 
   void add_txn(const Operation& op) {
-    if (!op.argument().is_array()) return;
-    for (const Value& item : op.argument().as_array()) {
-      if (!item.is_array() || item.as_array().size() != 3) continue;
-      const auto& write = item.as_array();
-      if (write[0] != Value("w") || !write[1].is_string()) continue;
-      add_write(op, write[1].as_symbol(), write[2], number_or_0(op.revision()));
-    }
+    for (const auto& [key, value] : writes_of_txn(op.argument()))
+      add_write(op, key, value, number_or_0(op.revision()));
   }
 
   // Sorts, keeps one of each (the write itself where it is there), and notes who disagrees.

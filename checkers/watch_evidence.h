@@ -59,7 +59,7 @@ struct Evidence {
   std::vector<Change> changes;  // ascending by revision, then key; one for each
   std::vector<Contradiction> contradictions;
   std::vector<WrongStart> wrong_starts;
-  bool anything_attempted = false;
+  bool attempts_known = false;  // somebody wrote, and all who did in words that are read here
   bool compactions_asked = false;
 
   // Of a put of that value, or of a deletion (null), to that key.

@@ -52,6 +52,20 @@ std::string watch(const std::string& from, const std::string& seen, const std::s
          "\n2 ok watch w/ {" + seen + "} @n1\n";
 }
 
+TEST(WatchChecker, WhoMadeAChangeIsAskedOnlyWhereEveryChangeIsInWordsThatItReads) {
+  const std::string written = "1 invoke txn [[\"write\",\"w/1\",1]]\n"
+                              "1 ok txn [[\"write\",\"w/1\",1]] revision=2 at=2\n";
+  const auto told = [](const char* value) {
+    return watch("2", std::string(R"("events":[[2,"w/1","put",)") + value +
+                          R"(,null,2]],"progress":[],"next":3,"end":"cut")");
+  };
+  EXPECT_EQ(judged(written + told("1")).word(), Word::kValid);
+  EXPECT_EQ(judged(written + "3 invoke append w/2 9\n3 ok append w/2 9\n" +
+                   watch("3", R"("events":[[3,"w/2","put",[9],null,3]],"progress":[],"next":4,"end":"cut")"))
+                .word(),
+            Word::kValid);
+}
+
 TEST(WatchChecker, ToldEverythingOnceAndInOrderIsValid) {
   const Verdict verdict =
       judged(kWrites +
