@@ -4,7 +4,8 @@
 // number, or an object's member "balance". An ok read of an object of numbers is a look at all as well,
 // where the header names no prefix.
 //
-// A look that began before all accounts had been set up is left out. Looks at copies that may be old are judged too: an old state has the same sum.
+// A look that began before all accounts had been set up, which may be never, is left out. Looks at
+// copies that may be old are judged too: an old state has the same sum.
 #include <algorithm>
 #include <optional>
 #include <string_view>
@@ -93,6 +94,7 @@ class SetUp {
     const std::string_view text = prefix.text();
     auto key = std::lower_bound(keys_.begin(), keys_.end(), text,
                                 [](const auto& a, std::string_view b) { return a.first < b; });
+    if (key == keys_.end() || !key->first.starts_with(text)) known->second.position = kOpen;
     for (; key != keys_.end() && key->first.starts_with(text); ++key) {
       known->second.position = std::max(known->second.position, key->second.position);
       known->second.revision = std::max(known->second.revision, key->second.revision);

@@ -88,6 +88,9 @@ TEST(Bank, WhoLookedBeforeAllWasSetUpSaysNothing) {
                 .safety,
             Safety::kVacuous)
       << "a copy of before";
+  EXPECT_EQ(judged_by(bank_checker(), "1 invoke list c/\n1 ok list c/ []\n", R"({"total":100})").safety,
+            Safety::kVacuous)
+      << "a bank that nobody set up";
   EXPECT_FALSE(bank_checker().applies(history_of(kAccounts)));
   EXPECT_EQ(without_time(bank_checker(), kAccounts + look(60, 40), kBank).safety, Safety::kUnknown);
 }
