@@ -328,6 +328,27 @@ TEST_P(EveryNemesis, SaysWhereItHadNoLeaderToAimAt) {
   }
 }
 
+TEST(Pause, StopsWhatRunsWhereOneDoes) {
+  FakeCluster cluster(3);
+  cluster.down = {0, 2};
+  const auto run = find_nemesis("pause")->start(cluster, options_for(1, seconds(60)));
+  int starts = 0;
+  play(*run, [&](const Op& done) {
+    if (started_fault(done.f).empty()) return;
+    ++starts;
+    EXPECT_EQ(done.value["victims"].to_json(), R"(["n2"])");
+  });
+  EXPECT_GT(starts, 3);
+
+  cluster.down = {0, 1, 2};
+  const auto nobody = find_nemesis("pause")->start(cluster, options_for(1, seconds(60)));
+  play(*nobody, [&](const Op& done) {
+    if (!started_fault(done.f).empty()) {
+      EXPECT_FALSE(done.value["victims"].as_array().empty());
+    }
+  });
+}
+
 TEST(OwnFault, StrikesOnlyNodesThatRunAndIsEnded) {
   const auto own = own_nemesis({.kind = "compact", .summary = "", .lasts = true});
   FakeCluster cluster(3);

@@ -30,7 +30,7 @@ class Own : public Nemesis {
          .restore = [&cluster, kind = fault_.kind](
                         int node, auto done) { cluster.end_own(kind, node, std::move(done)); },
          .tells = fault_.lasts,
-         .running = true});
+         .strikes = Strikes::kRunningOnly});
   }
 
  private:

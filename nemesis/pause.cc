@@ -24,7 +24,8 @@ class Pause : public Nemesis {
         {.kind = std::string(kind()),
          .strike = [&cluster](int node, auto done) { cluster.pause(node, std::move(done)); },
          .restore = [&cluster](int node, auto done) { cluster.resume(node, std::move(done)); },
-         .tells = true});
+         .tells = true,
+         .strikes = Strikes::kRunningFirst});
   }
 };
 

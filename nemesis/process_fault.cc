@@ -33,18 +33,24 @@ class ProcessFaultRun : public NemesisRun {
     const std::string shape(op.value.text_or("shape", "one"));
     const bool led = cluster_.leader() >= 0;
     std::vector<int> victims = choose_victims(shape, cluster_, victims_rng_);
-    if (fault_.running) {
-      std::erase_if(victims, [&](int node) { return !cluster_.runs(node); });
-      for (int node = 0; victims.empty() && node < static_cast<int>(cluster_.nodes().size());
-           ++node)
-        if (cluster_.runs(node)) victims = {node};
-      if (victims.empty())
+    if (fault_.strikes != Strikes::kAny) {
+      std::vector<int> running = those_that_run(victims);
+      if (running.empty() && fault_.strikes == Strikes::kRunningOnly)
         return done(fault_started(op, cluster_, {}, {}, Effect{false, false, "no node runs"}));
+      if (!running.empty()) victims = std::move(running);
     }
     on_each(victims, fault_.strike, Bite::kEverywhere,
             [this, op, shape, led, victims, done = std::move(done)](const Result<Effect>& seen) {
               done(fault_started(op, cluster_, victims, {}, aimed(shape, led, seen)));
             });
+  }
+
+  // The first node that does, where none of them does.
+  std::vector<int> those_that_run(std::vector<int> nodes) const {
+    std::erase_if(nodes, [&](int node) { return !cluster_.runs(node); });
+    for (int node = 0; nodes.empty() && node < static_cast<int>(cluster_.nodes().size()); ++node)
+      if (cluster_.runs(node)) nodes = {node};
+    return nodes;
   }
 
   Cluster& cluster_;

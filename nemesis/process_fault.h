@@ -2,6 +2,7 @@
 // powers.
 #pragma once
 
+#include <cstdint>
 #include <string>
 
 #include "nemesis/nemesis.h"
@@ -9,12 +10,18 @@
 
 namespace assay {
 
+enum class Strikes : uint8_t {
+  kAny,           // whatever was chosen
+  kRunningFirst,  // what another fault has stopped only where no node runs
+  kRunningOnly,
+};
+
 struct ProcessFault {
   std::string kind;
   Power strike;          // on each victim
   Power restore;         // on every node, victim or not: both powers are idempotent
   bool tells = false;    // `restore` sees whether it was in force until then
-  bool running = false;  // only nodes that run are struck
+  Strikes strikes = Strikes::kAny;
 };
 
 std::unique_ptr<NemesisRun> run_process_fault(Cluster& cluster, const NemesisOptions& options,

@@ -102,7 +102,8 @@ class Certification {
     return nullptr;
   }
 
-  // First what has no record, then once more what was not decided. False: interrupted.
+  // First what has no record, then once more what was not decided, with twice the time for its
+  // faults to bite. False: interrupted.
   bool play(const Suite& suite, int attempt) {
     std::vector<Cell> cells;
     std::vector<const SuiteCell*> of;
@@ -110,11 +111,12 @@ class Certification {
       const CertificateCell* record = recorded(cell.cell.id);
       if (record && (attempt == 0 || !undecided(record->word))) continue;
       cells.push_back(cell.cell);
+      cells.back().spec.time_limit = cell.cell.spec.time_limit * (attempt + 1);
       of.push_back(&cell);
     }
     if (cells.empty()) return true;
     const int jobs = options_.jobs > 0 ? options_.jobs : static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
-    console_.note(counted(cells.size(), "run", "runs") + (attempt > 0 ? " once more: they were not decided" : "") +
+    console_.note(counted(cells.size(), "run", "runs") + (attempt > 0 ? " once more and longer: they were not decided" : "") +
                   ", " + std::to_string(jobs) + " at a time");
     return play_cells(cells, folder_, jobs,
                       [&](const CellResult& result) { take(*of[result.cell], result); }, console_);

@@ -63,7 +63,7 @@ struct Profile {
   bool quick;
 };
 constexpr Profile kProfiles[] = {
-    {"quick", 3, "7s", "1s", "2500ms", "400", 1, true},
+    {"quick", 3, "8s", "1s", "2s", "400", 1, true},
     {"release", 5, "20s", "2s", "4s", "600", 4, false},
     {"nightly", 5, "30s", "3s", "6s", "800", 2, false},
 };
