@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "checkers/words.h"
+
 namespace assay {
 namespace {
 
@@ -79,8 +81,9 @@ std::vector<Clause> make_clauses() {
        "Generation numbers, revision identifiers, version vectors: the implementation is "
        "replaceable. The responsibility is not.",
        {},
+       {"partition", "pause", "kill"},
        {},
-       {}},
+       {"V2", "V3", "V4", "V5"}},
       {"watch", "A position marker to resume a broken stream",
        "A watcher uses it as a position marker to resume a broken stream. Same field, two contracts, "
        "both made possible by one property: every accepted change carries a unique, monotonically "
@@ -128,6 +131,16 @@ const Clause* find_clause(std::string_view id) {
     if (clause.id == id) return &clause;
   }
   return nullptr;
+}
+
+std::string judged_by(const Clause& clause) {
+  std::vector<std::string> names;
+  for (const ClauseCheck& check : clause.checks) names.emplace_back(check.checker);
+  if (!clause.same_verdicts.empty()) names.assign(clause.same_verdicts.begin(), clause.same_verdicts.end());
+  if (names.empty()) return "no check yet";
+  return clause.same_verdicts.empty()
+             ? listed(names)
+             : "the verdicts of " + listed(names) + ", which must be the same with each kind of token";
 }
 
 std::vector<ClauseVerdict> judge_clauses(const Verdict& run, std::string_view workload) {

@@ -29,11 +29,16 @@ struct Clause {
   std::vector<std::string_view> threats;
   // What contracts.md names besides and no run can do yet.
   std::vector<std::string_view> not_exercised;
+  // Of a clause without checks: those clauses whose verdicts must be the same with every sound kind of
+  // token. No single run speaks for it.
+  std::vector<std::string_view> same_verdicts;
 };
 
 // In the order of the contracts: H1 … H5, V1 … V6, watch.
 const std::vector<Clause>& all_clauses();
 const Clause* find_clause(std::string_view id);  // nullptr when there is none
+// "one-history, durable": its checks, or what stands for them.
+std::string judged_by(const Clause& clause);
 
 // What one run says of one clause.
 struct ClauseVerdict {

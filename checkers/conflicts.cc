@@ -61,15 +61,14 @@ class Key {
       if (event.may_have_happened()) writes_.push_back(&event);
       if (event.accepted()) by_return_.push_back(&event);
     }
-    if (scope.orderable) order();
-    for (const KeyEvent& event : track.events) {
-      if (observes(event) && event.revision != Token(int64_t{0})) seen_[event.revision].add(event);
-      if (held(event)) seen_[event.expected].add(event);
-      if (event.accepted() && !event.revision.none()) seen_[event.revision].maker = &event;
-    }
     std::sort(by_return_.begin(), by_return_.end(),
               [](const KeyEvent* a, const KeyEvent* b) { return a->ret < b->ret; });
     fill_latest();
+    if (scope.orderable) order();
+    look();
+    if (scope.orderable || !somebody_read_what_was_replaced()) return;
+    reads_trusted_ = false;
+    look();
   }
 
   std::optional<Finding> judge() {
@@ -137,6 +136,26 @@ class Key {
   bool observes(const KeyEvent& event) const {
     if (event.did == Did::kRead && !reads_trusted_) return false;
     return event.latest && event.tells_token() && !(event.did == Did::kGuard && event.ok());
+  }
+
+  void look() {
+    seen_.clear();
+    for (const KeyEvent& event : track_.events) {
+      if (observes(event) && event.revision != Token(int64_t{0})) seen_[event.revision].add(event);
+      if (held(event)) seen_[event.expected].add(event);
+      if (event.accepted() && !event.revision.none()) seen_[event.revision].maker = &event;
+    }
+  }
+  // By real time alone, for tokens without an order: a state was read after a write that was invoked
+  // when the state had been seen, and had returned before the read was invoked.
+  bool somebody_read_what_was_replaced() const {
+    return std::any_of(track_.events.begin(), track_.events.end(), [&](const KeyEvent& event) {
+      if (event.did != Did::kRead || !observes(event)) return false;
+      const auto seen = seen_.find(event.revision);
+      const KeyEvent* newer = newest_before(event.call);
+      return seen != seen_.end() && newer && newer != seen->second.maker &&
+             newer->call > seen->second.first_ret;
+    });
   }
 
   // The states in order of their tokens, with what bounds them in time.
@@ -299,7 +318,8 @@ class Key {
       return std::nullopt;
     for (const KeyEvent* write : writes_) {
       if (write->call > conflict.ret) break;
-      if (write->type == OpType::kInfo && !write->deletes()) return std::nullopt;
+      const bool untold = write->type == OpType::kInfo || write->revision.none();
+      if (untold && !write->deletes()) return std::nullopt;
     }
     // What was there before the first write is of before this history.
     if (at != seen_.end() && !writes_.empty() && at->second.first_ret < writes_[0]->call)

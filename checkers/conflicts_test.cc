@@ -51,6 +51,33 @@ TEST(Conflicts, MayBeOfAnUnknownWriteUnlessTheTokenIsSeenAgain) {
   }
 }
 
+// A reader that is late, though reads are claimed to be of the latest state: that is no refusal's fault.
+TEST(Conflicts, AReadThatIsSeenToBeOfThePastProvesNothingWhateverTheTokensAre) {
+  for (const char* tokens : kTokens) {
+    const std::string late = "2 invoke read k\n2 ok read k 1 revision=2 at=2\n";
+    const std::string conflict = "1 invoke write k 9 expected=2\n1 fail write k error=conflict current=3\n";
+    EXPECT_EQ(judge(kTwo + conflict + late, tokens).safety, Safety::kValid);
+  }
+}
+
+TEST(Conflicts, OfTokensOfKeyVersionsAreJudgedByEquality) {
+  const char* opaque = R"({"token":"opaque","token_kind":"key-version"})";
+  const std::string made_anew =
+      "0 invoke write k 1 expected=0\n0 ok write k 1 revision=\"2.1\"\n"
+      "0 invoke delete k expected=\"2.1\"\n0 ok delete k revision=0\n"
+      "0 invoke write k 1 expected=0\n0 ok write k 1 revision=\"4.1\"\n";
+  const auto refused = [&](const char* token, const char* current) {
+    return judge(made_anew + "1 invoke write k 9 expected=\"" + token + "\"\n1 fail write k error=conflict current=\"" +
+                     current + "\"\n",
+                 opaque);
+  };
+  EXPECT_EQ(refused("2.1", "4.1").safety, Safety::kValid);
+  EXPECT_EQ(refused("4.1", "4.1").reason, "refused without cause of k");
+  EXPECT_EQ(refused("2.1", "8.1").reason, "refused for a state that nobody made of k");
+  EXPECT_EQ(judge(made_anew + "1 invoke write k 9 expected=\"2.1\"\n1 ok write k 9 revision=\"4.2\"\n", opaque).reason,
+            "accepted with an old token of k");
+}
+
 TEST(Conflicts, AReadThatNeedNotBeOfTheLatestStateProvesNothing) {
   EXPECT_EQ(judge(kTwo + "5 invoke write k 7\n5 info write k error=timeout\n"
                          "1 invoke write k 9 expected=3\n1 fail write k error=conflict\n"

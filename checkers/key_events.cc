@@ -36,6 +36,22 @@ KeyEvent event_of(const Operation& op) {
   return event;
 }
 
+// [[key, token] …]
+std::vector<std::pair<Symbol, Token>> keys_and_tokens(const Value& list) {
+  std::vector<std::pair<Symbol, Token>> all;
+  if (!list.is_array()) return all;
+  for (const Value& item : list.as_array()) {
+    if (!item.is_array() || item.as_array().size() != 2) continue;
+    all.emplace_back(key_of(item.as_array()[0]), token_of(item.as_array()[1]));
+  }
+  return all;
+}
+// Of a txn whose keys have tokens of their own.
+std::vector<std::pair<Symbol, Token>> tokens_made_by(const Operation& txn) {
+  return txn.type() == OpType::kOk ? keys_and_tokens(txn.return_extra()["revisions"])
+                                   : std::vector<std::pair<Symbol, Token>>{};
+}
+
 class Reader {
  public:
   Reader(const History& history, std::vector<KeyTrack>& keys)
@@ -119,6 +135,7 @@ class Reader {
   void read_txn(const Operation& op) {
     const auto writes = writes_of_txn(op.argument());
     const auto guards = guards_of_txn(op);
+    const auto made = tokens_made_by(op);
     const Value found = op.type() == OpType::kOk ? op.result() : Value();
     size_t reads = 0;
     if (found.is_array()) {
@@ -145,6 +162,8 @@ class Reader {
       KeyEvent event = event_of(op);
       event.did = Did::kWrite;
       event.value = value;
+      for (const auto& [written, token] : made)
+        if (written == key) event.revision = token;
       if (event.ok() && value.is_null()) event.revision = Token(int64_t{0});
       for (const auto& [guarded, token] : guards)
         if (guarded == key) event.expected = token;
@@ -288,14 +307,7 @@ std::vector<std::pair<Symbol, Value>> writes_of_txn(const Value& steps) {
 }
 
 std::vector<std::pair<Symbol, Token>> guards_of_txn(const Operation& txn) {
-  std::vector<std::pair<Symbol, Token>> guards;
-  const Value extra = txn.invoke_extra();
-  if (!extra["guards"].is_array()) return guards;
-  for (const Value& guard : extra["guards"].as_array()) {
-    if (!guard.is_array() || guard.as_array().size() != 2) continue;
-    guards.emplace_back(key_of(guard.as_array()[0]), token_of(guard.as_array()[1]));
-  }
-  return guards;
+  return keys_and_tokens(txn.invoke_extra()["guards"]);
 }
 
 Token token_of(const Value& value) {

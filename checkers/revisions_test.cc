@@ -42,6 +42,19 @@ TEST(Revisions, ATokenIsNeverUsedAgain) {
   }
 }
 
+TEST(Revisions, OfKeyVersionsTheCreationTellsAKeyMadeAnewFromTheOldOne) {
+  const char* opaque = R"({"token":"opaque","token_kind":"key-version"})";
+  const auto made = [](const char* token) {
+    return std::string("0 invoke write k 1\n0 ok write k 1 revision=\"") + token + "\"\n";
+  };
+  const std::string gone = "0 invoke delete k\n0 ok delete k revision=0\n";
+  const Verdict sound = judge(made("2.1") + gone + made("4.1") + made("4.2"), opaque);
+  EXPECT_EQ(sound.safety, Safety::kValid) << headline_of(sound);
+  EXPECT_EQ(sound.find("header-revision"), nullptr) << "there is none to judge";
+  const Verdict again = judge(made("1") + gone + made("1"), opaque);
+  EXPECT_EQ(again.find("tokens")->reason, "a state that came back has its old token of k");
+}
+
 TEST(Revisions, OneTokenIsOneValue) {
   EXPECT_THAT(headline_of(judge(write(1, 2) + "1 invoke read k\n1 ok read k 7 revision=2 at=2\n")),
               HasSubstr("revision 2 is 1 to one, and 7 to another"));

@@ -4,8 +4,9 @@
 // Judged, per key, of accepted writes on condition that a token was current:
 //   fork      no two compared the same token (0, absent, recurs after a delete: unique-names)
 //   origin    every token that was compared had been given: by an acknowledged write that was
-//             invoked before, or it may be of one of the unknown ones, each of which made one
-//             state at most (and the value that was read with it, where one was, is what it wrote)
+//             invoked before, or it may be of one of those that are unknown, or were acknowledged
+//             without a token, each of which made one state at most (and the value that was read
+//             with it, where one was, is what it wrote)
 //   between   where tokens are ordered, no state that was ever acknowledged or read lies between
 //             the token compared and that of the write, nor, on the store's scale, a delete
 // And of accepted writes without a token, whose author says what it read (extra `intent`, or `saw`):
@@ -164,8 +165,9 @@ class Chain {
               [](const Orphan& a, const Orphan& b) { return a.by->ret < b.by->ret; });
     return all;
   }
-  // Gives each orphan an unknown write that was invoked before it was compared: first those of which
-  // the value is known, each the latest that will do, so that the early ones are left for the others.
+  // Gives each orphan a write whose token nobody knows and that was invoked before it was compared:
+  // first those of which the value is known, each the latest that will do, so that the early ones are
+  // left for the others.
   std::optional<Finding> origin() {
     if (!scope_.origins_known || !history_.header().initial_of(track_.key).is_null())
       return std::nullopt;
@@ -174,7 +176,8 @@ class Chain {
     std::unordered_map<Value, std::vector<const KeyEvent*>, ValueHasher> of_value;
     std::vector<const KeyEvent*> unknown;
     for (const KeyEvent& event : track_.events) {
-      if (event.did != Did::kWrite || event.type != OpType::kInfo || event.deletes()) continue;
+      const bool untold = event.type == OpType::kInfo || (event.accepted() && event.revision.none());
+      if (event.did != Did::kWrite || !untold || event.deletes()) continue;
       unknown.push_back(&event);
       of_value[event.value].push_back(&event);
     }

@@ -44,6 +44,45 @@ TEST(UpdateChain, TwoWritesAcceptedOverOneStateAreALostUpdateWhateverTheTokensAr
   }
 }
 
+// Tokens as the revision of a creation and a version, for equality only.
+constexpr const char* kOpaque = R"({"token":"opaque","token_kind":"key-version"})";
+
+TEST(UpdateChain, OpaqueTokensOfAKeyMadeAnewArePartOfOnePath) {
+  const std::string script =
+      "0 invoke write k 1 expected=0\n0 ok write k 1 revision=\"2.1\"\n"
+      "0 invoke delete k expected=\"2.1\"\n0 ok delete k revision=0\n"
+      "1 invoke write k 1 expected=0\n1 ok write k 1 revision=\"4.1\"\n"
+      "1 invoke write k 2 expected=\"4.1\"\n1 ok write k 2 revision=\"4.2\"\n";
+  EXPECT_EQ(judge(script, kOpaque).safety, Safety::kValid) << headline_of(judge(script, kOpaque));
+  const Verdict twice = judge(script + "2 invoke write k 3 expected=\"4.1\"\n2 ok write k 3 revision=\"4.3\"\n", kOpaque);
+  EXPECT_EQ(twice.reason, "lost update of k");
+  const Verdict nobodys = judge(script + "2 invoke write k 3 expected=\"9.1\"\n2 ok write k 3 revision=\"9.2\"\n", kOpaque);
+  EXPECT_EQ(nobodys.reason, "guard on a state that nobody made of k");
+}
+
+TEST(UpdateChain, AStateMayBeOfAnAcceptedWriteThatCameWithoutAToken) {
+  const std::string script =
+      "0 invoke write k 1\n0 ok write k 1\n"
+      "1 invoke read k\n1 ok read k 1 revision=\"2.1\"\n"
+      "1 invoke write k 2 expected=\"2.1\"\n1 ok write k 2 revision=\"2.2\"\n";
+  EXPECT_EQ(judge(script, kOpaque).safety, Safety::kValid) << headline_of(judge(script, kOpaque));
+  // One such write makes one state.
+  EXPECT_EQ(judge(script + "2 invoke write k 3 expected=\"7.1\"\n2 ok write k 3 revision=\"7.2\"\n", kOpaque).safety,
+            Safety::kInvalid);
+}
+
+TEST(UpdateChain, ATxnWhoseKeysHaveTokensOfTheirOwnMakesTheirStates) {
+  const std::string script =
+      R"(0 invoke txn [["w","a",1],["w","b",1]] guards=[["a",0],["b",0]])" "\n"
+      R"(0 ok txn [["w","a",1],["w","b",1]] revisions=[["a","2.1"],["b","2.1"]])" "\n"
+      R"(1 invoke txn [["w","a",2]] guards=[["a","2.1"],["b","2.1"]])" "\n"
+      R"(1 ok txn [["w","a",2]] revisions=[["a","2.2"]])" "\n";
+  EXPECT_EQ(judge(script, kOpaque).safety, Safety::kValid) << headline_of(judge(script, kOpaque));
+  EXPECT_EQ(judge(script + R"(2 invoke txn [["w","a",3]] guards=[["a","2.1"]])" "\n"
+                           R"(2 ok txn [["w","a",3]] revisions=[["a","2.3"]])" "\n", kOpaque).reason,
+            "lost update of a");
+}
+
 TEST(UpdateChain, AGuardOnAStateThatHadBeenReplacedIsALostUpdate) {
   const std::string script = std::string(kFirst) +
                              "1 invoke write k 2\n1 ok write k 2 revision=3 at=3\n"

@@ -249,6 +249,9 @@ void note_what_is_not_claimed(Plan& plan) {
   if (!claims.guarded_write)
     plan.not_claimed.push_back(
         "guarded writes are not claimed: workloads that need them are not run");
+  if (!claims.orderable && !claims.token_kind.empty())
+    plan.not_claimed.push_back("an order of tokens (" + claims.token_kind +
+                               "): they are compared for equality only, and no watch begins at one");
   if (plan.starts_nodes && claims.durable != "sync")
     plan.not_claimed.push_back("acknowledged writes are not claimed to survive power loss");
   if (claims.watch && !asks(*plan.load, f::watch))
@@ -395,6 +398,7 @@ Value Plan::header() const {
   for (const auto& [name, number] : spec.thresholds) thresholds[name] = Value(number);
   const Claims claims = target->claims();
   put("token", claims.orderable ? "orderable" : "opaque");
+  if (!claims.token_kind.empty()) put("token_kind", claims.token_kind);
   Value::Object claimed;
   claimed.emplace_back(Symbol("read"), Value(spec.weak_contract ? "stale" : claims.read));
   if (spec.weak_contract) claimed.emplace_back(Symbol("converges"), Value(true));

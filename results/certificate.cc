@@ -89,6 +89,7 @@ Value cell_to_value(const CertificateCell& cell) {
   for (const auto& [name, text] : {std::pair{"id", &cell.id}, {"key", &cell.key},
                                    {"target", &cell.target}, {"workload", &cell.workload},
                                    {"faults", &cell.faults}, {"canary_of", &cell.canary_of},
+                                   {"token_kind", &cell.token_kind},
                                    {"word", &cell.word}, {"reason", &cell.reason},
                                    {"witness", &cell.witness}, {"run_folder", &cell.run_folder},
                                    {"history_hash", &cell.history_hash}, {"rerun", &cell.rerun}})
@@ -112,6 +113,7 @@ CertificateCell cell_from_value(const Value& value) {
   for (const auto& [name, text] : {std::pair{"id", &cell.id}, {"key", &cell.key},
                                    {"target", &cell.target}, {"workload", &cell.workload},
                                    {"faults", &cell.faults}, {"canary_of", &cell.canary_of},
+                                   {"token_kind", &cell.token_kind},
                                    {"word", &cell.word}, {"reason", &cell.reason},
                                    {"witness", &cell.witness}, {"run_folder", &cell.run_folder},
                                    {"history_hash", &cell.history_hash}, {"rerun", &cell.rerun}})

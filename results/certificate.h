@@ -25,6 +25,7 @@ struct CertificateCell {
   std::string faults;
   uint64_t seed = 0;
   std::string canary_of;  // the clause that it must be convicted for; empty: a run of the target
+  std::string token_kind;  // where the target has several; empty: it has one
   std::string word;       // "valid", …, "failed", "not played"
   std::string reason;
   std::string witness;

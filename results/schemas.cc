@@ -225,6 +225,7 @@ constexpr std::string_view kHistoryHeader = R"json({
     "failed_cas": {"enum": ["observe", "ignore"]},
     "null_read": {"enum": ["value", "unknown"]},
     "token": {"enum": ["orderable", "opaque", "none"]},
+    "token_kind": {"type": "string"},
     "nodes": {"type": "array", "items": {"type": "string"}},
     "faults": {"type": "array", "items": {"type": "string"}},
     "own_faults": {"type": "array", "items": {"type": "string"}},

@@ -47,7 +47,7 @@ class NaiveTarget : public Target {
   Claims claims() const override {
     return {.watch = true, .election_timeout_min = election_timeout_};
   }
-  std::vector<Symbol> ops() const override { return kv_client_ops(); }
+  std::vector<Symbol> ops() const override { return kv_client_ops(KvTokens::kRevision); }
   bool has_daemons() const override { return true; }
   std::vector<std::string> binaries(const Layout& layout) const override {
     return {program(layout)};

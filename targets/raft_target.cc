@@ -17,6 +17,7 @@ struct Settings {
   int64_t snapshot_keep = 5'000;
   std::string first_leader;         // a node's name; empty: whoever is first
   std::vector<std::string> flags;   // of assay-raft, besides
+  std::string token_kind;           // empty: the policy's
   int64_t clock_offset_ms_max = 0;  // each node's clock is off by at most so much
 };
 
@@ -51,23 +52,21 @@ constexpr std::pair<std::string_view, std::string_view> kFindings[] = {
 class RaftTarget : public Target {
  public:
   RaftTarget(const RaftPolicy& policy, Settings settings, uint64_t seed)
-      : policy_(policy), settings_(std::move(settings)), seed_(seed) {}
+      : policy_(policy), settings_(std::move(settings)), seed_(seed) {
+    if (const auto chosen = find_sound_kv_tokens(settings_.token_kind)) {
+      policy_.client.tokens = *chosen;
+      policy_.orderable = *chosen == KvTokens::kRevision;
+    }
+  }
 
   std::string_view name() const override { return policy_.name; }
   Claims claims() const override {
     return {.orderable = policy_.orderable,
-            .watch = watches(),
+            .token_kind = settings_.token_kind,
+            .watch = kv_client_watches(policy_.client.tokens),
             .election_timeout_min = milliseconds(settings_.election_ms_min)};
   }
-  // A watch begins at a revision: who has other tokens has no place to begin at, and who has none
-  // begins from now.
-  bool watches() const { return policy_.client.tokens != KvTokens::kReadBack; }
-  std::vector<Symbol> ops() const override {
-    std::vector<Symbol> ops = kv_client_ops();
-    if (!watches())
-      std::erase_if(ops, [](Symbol op) { return op == f::watch || op == Symbol("compact"); });
-    return ops;
-  }
+  std::vector<Symbol> ops() const override { return kv_client_ops(policy_.client.tokens); }
   bool has_daemons() const override { return true; }
   std::vector<std::string> binaries(const Layout& layout) const override {
     return {program(layout)};
@@ -126,7 +125,7 @@ class RaftTarget : public Target {
     return Rng(seed_).stream("clock-offset").stream(node.name).between(-max, max);
   }
 
-  const RaftPolicy policy_;
+  RaftPolicy policy_;
   Settings settings_;
   uint64_t seed_;
 };
@@ -164,6 +163,11 @@ Result<void> set(Settings& settings, const std::string& target, const std::strin
         text.starts_with('n') ? number(std::string_view(text).substr(1)) : std::nullopt;
     if (!text.empty() && (!index || *index < 1)) return expected(option, "a node such as n1", text);
     settings.first_leader = text;
+    return {};
+  }
+  if (name == "token") {
+    if (!find_sound_kv_tokens(text)) return expected(option, "revision or key-version", text);
+    settings.token_kind = text;
     return {};
   }
   if (name == "snapshot-entries" || name == "snapshot-keep") {
@@ -222,6 +226,10 @@ TargetInfo raft_target_as(RaftPolicy policy) {
   if (policy.clock_offset_ms_max >= 0) {
     info.options.push_back({"clock-offset-ms", std::to_string(policy.clock_offset_ms_max),
                             "each node's clock is off by at most so much, drawn"});
+  }
+  if (policy.client.tokens == KvTokens::kRevision) {
+    info.token_kinds = sound_kv_tokens();
+    info.options.push_back(kv_token_option());
   }
   info.make = [policy = std::move(policy)](const TargetSettings& given, uint64_t seed) {
     return make(policy, given, seed);

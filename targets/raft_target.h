@@ -13,7 +13,7 @@ struct RaftPolicy {
   std::string summary;
   std::vector<std::string> flags;  // of assay-raft, on every node
   KvClientOptions client;
-  bool orderable = true;  // what it claims of its tokens
+  bool orderable = true;  // what it claims of its tokens, where they are not chosen by a setting
   int64_t clock_offset_ms_max =
       -1;                // 0 or more: it has the option clock-offset-ms, with that default
   std::string workload;  // the only one that it is run with; empty: any

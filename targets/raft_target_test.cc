@@ -93,6 +93,20 @@ TEST(RaftTarget, TimesReachTheServerAndTheClaims) {
   EXPECT_EQ(understood(**made_with("heartbeat-ms", "20"), layout_of(3), 0).heartbeat_ms, 20);
 }
 
+TEST(RaftTarget, WithKeyVersionsItClaimsNeitherAnOrderNorAWatch) {
+  const Claims usual = (*made_with("", ""))->claims();
+  EXPECT_TRUE(usual.orderable && usual.watch);
+  EXPECT_EQ(usual.token_kind, "revision");
+  const auto target = made_with("token", "key-version");
+  ASSERT_TRUE(target.ok());
+  const Claims claims = (*target)->claims();
+  EXPECT_FALSE(claims.orderable || claims.watch);
+  EXPECT_TRUE(claims.guarded_write);
+  EXPECT_EQ(claims.token_kind, "key-version");
+  for (Symbol op : (*target)->ops()) EXPECT_TRUE(op.text() != "watch" && op.text() != "compact");
+  EXPECT_EQ(raft_target().token_kinds, (std::vector<std::string>{"revision", "key-version"}));
+}
+
 TEST(RaftTarget, ThresholdsOfSnapshotsReachTheServer) {
   const raft::ServerOptions usual = understood(**made_with("", ""), layout_of(3), 0);
   EXPECT_EQ(usual.snapshot_entries, raft::ServerOptions().snapshot_entries);
@@ -115,6 +129,7 @@ TEST(RaftTarget, SettingsThatMakeNoSenseAreTheUsersFault) {
       {"election-timeout-ms", ""},
       {"local-reads", "yes"},
       {"early-ack", ""},
+      {"token", "value"},
   };
   for (const auto& [name, value] : cases) {
     const auto target = made_with(name, value);

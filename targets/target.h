@@ -37,7 +37,8 @@ struct Claims {
   std::string read = "linearizable";  // linearizable, sequential, stale
   bool guarded_write = true;          // compares a token of its own
   bool orderable = true;              // tokens may be ordered
-  bool watch = false;                 // changes can be followed
+  std::string token_kind;             // what they are, in a word; empty: not said
+  bool watch = false;                 // changes can be followed, and a watch resumed at a revision
   bool compacts = false;              // forgets old changes without being asked to
   std::string durable = "sync";       // sync: survives power loss; process: survives SIGKILL; none
   Nanos election_timeout_min{};       // 0: no elections
@@ -171,6 +172,9 @@ struct TargetInfo {
   std::string summary;
   std::vector<TargetOption> options;
   std::string workload;  // the only one that it is run with; empty: any
+  // Kinds of token of which each is sound: what its option "token" takes, its default first; empty: it
+  // has no such option.
+  std::vector<std::string> token_kinds;
   // The settings hold every option, with its default where nothing was set.
   using Settings = TargetSettings;
   std::function<Result<std::unique_ptr<Target>>(const Settings&, uint64_t seed)> make;

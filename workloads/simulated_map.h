@@ -31,6 +31,8 @@ struct SimulatedMapOptions {
   int wrong_of_1000 = 100;
   int refused_of_1000 = 40;
   int unknown_of_1000 = 30;  // a third is applied, a third later, a third never
+  // A key's token is the revision of its creation with its own version, as a text, and the store has none.
+  bool key_versions = false;
 };
 
 // Give serve() to SimulateOptions::effect. Waits and faults of the nemesis do nothing.
@@ -56,7 +58,19 @@ class SimulatedMap {
   struct Cell {
     Value value;
     int64_t revision = 0;  // 0: absent
+    int64_t created = 0;
+    int64_t version = 0;
   };
+  Token token_of(const Cell& cell) const {
+    if (cell.revision == 0 || !options_.key_versions) return Token(cell.revision);
+    return Token(Symbol(std::to_string(cell.created) + "." + std::to_string(cell.version)));
+  }
+  Token at() const { return options_.key_versions ? Token() : Token(revision_); }
+  // The cell after a change at this revision.
+  Cell next_of(const Cell& cell, Value value) const {
+    const bool fresh = cell.revision == 0;
+    return {std::move(value), revision_, fresh ? revision_ : cell.created, fresh ? 1 : cell.version + 1};
+  }
 
   void apply_what_is_late() {
     for (size_t i = 0; i < late_.size();) {
@@ -80,22 +94,27 @@ class SimulatedMap {
     auto& [cell, before] = cells_[std::string(op.key.text())];
     if (op.f == f::read) return answer(op, strikes(Wrong::kStaleRead) ? before : cell);
     const bool blind = strikes(Wrong::kBlindCas) || strikes(Wrong::kBlindGuard);
-    if (!op.expected.none() && op.expected != Token(cell.revision) && !blind) {
-      Op failed = complete(op, OpType::kFail, {Symbol("conflict"), "", Token(cell.revision)});
-      failed.at = Token(revision_);
+    if (!op.expected.none() && op.expected != token_of(cell) && !blind) {
+      Op failed = complete(op, OpType::kFail, {Symbol("conflict"), "", token_of(cell)});
+      failed.at = at();
       return failed;
     }
     const bool compares = op.f == f::cas && op.expected.none();
     if (compares && !(op.value.as_array()[0] == cell.value) && !blind) {
       return complete(op, OpType::kFail, {Symbol("mismatch"), "", {}});
     }
-    Cell next{{}, ++revision_};
+    ++revision_;
+    Cell next = next_of(cell, {});
     if (op.f == f::cas) next.value = op.value.as_array()[1];
     if (op.f == f::write) next.value = op.value;
     if (op.f == f::delete_) next.revision = 0;
-    if (op.f == f::write && strikes(Wrong::kSameToken) && next.value.is_int())
-      next.revision = 1'000'000 + next.value.as_int();
-    const Op done = answer(op, {op.value, next.revision});
+    if (op.f == f::write && strikes(Wrong::kSameToken) && next.value.is_int()) {
+      next.version = next.revision = 1'000'000 + next.value.as_int();
+      next.created = 1;
+    }
+    Cell answered = next;
+    answered.value = op.value;
+    const Op done = answer(op, answered);
     if (!strikes(Wrong::kLostWrite)) {
       before = cell;
       cell = next;
@@ -110,38 +129,45 @@ class SimulatedMap {
     for (const auto& [key, cells] : cells_) {
       const Cell& cell = stale ? cells.second : cells.first;
       if (!key.starts_with(prefix) || cell.revision == 0) continue;
-      rows.push_back(Value::array({Value(key), cell.value, Value(cell.revision)}));
+      rows.push_back(Value::array({Value(key), cell.value, token_of(cell).to_value()}));
     }
     Op done = complete(op, OpType::kOk);
     done.value = Value::array(std::move(rows));
-    done.at = Token(revision_);
+    done.at = at();
     return done;
   }
 
   Op transact(const Op& op) {
     for (const Value& guard : op.extra["guards"].as_array()) {
       const Cell& cell = cells_[std::string(guard.as_array()[0].as_text())].first;
-      if (guard.as_array()[1] == Value(cell.revision) || strikes(Wrong::kBlindGuard)) continue;
+      if (guard.as_array()[1] == token_of(cell).to_value() || strikes(Wrong::kBlindGuard)) continue;
       Op failed = complete(op, OpType::kFail, {Symbol("conflict"), "", {}});
-      failed.at = Token(revision_);
+      failed.at = at();
       return failed;
     }
     ++revision_;
+    Value::Array tokens;
     for (const Value& write : op.value.as_array()) {
       auto& [cell, before] = cells_[std::string(write.as_array()[1].as_text())];
       before = cell;
-      cell = {write.as_array()[2], revision_};
+      cell = next_of(cell, write.as_array()[2]);
+      tokens.push_back(Value::array({write.as_array()[1], token_of(cell).to_value()}));
     }
     Op done = complete(op, OpType::kOk);
-    done.revision = done.at = Token(revision_);
+    done.at = at();
+    if (options_.key_versions) {
+      done.extra = Value::object({{Symbol("revisions"), Value::array(std::move(tokens))}});
+    } else {
+      done.revision = Token(revision_);
+    }
     return done;
   }
 
   Op answer(const Op& op, const Cell& cell) const {
     Op done = complete(op, OpType::kOk);
     done.value = cell.value;
-    if (cell.revision > 0) done.revision = Token(cell.revision);
-    done.at = Token(revision_);
+    if (cell.revision > 0) done.revision = token_of(cell);
+    done.at = at();
     return done;
   }
 

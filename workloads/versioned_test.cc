@@ -19,14 +19,15 @@ struct Case {
 
 class VersionedWorkload : public ::testing::TestWithParam<Case> {
  protected:
-  static Verdict judged(uint64_t seed, Wrong wrong) {
+  static Verdict judged(uint64_t seed, Wrong wrong, bool key_versions) {
     const Workload& workload = *find_workload(GetParam().workload);
     WorkloadOptions options{Rng(seed).stream("workload")};
     options.nodes = {"n1", "n2", "n3"};
     auto run = workload.start(options);
     EXPECT_TRUE(run.ok());
     auto map = std::make_shared<SimulatedMap>(
-        SimulatedMapOptions{.wrong = wrong, .wrong_of_1000 = 150, .refused_of_1000 = 10, .unknown_of_1000 = 5},
+        SimulatedMapOptions{.wrong = wrong, .wrong_of_1000 = 150, .refused_of_1000 = 10, .unknown_of_1000 = 5,
+                            .key_versions = key_versions},
         Rng(seed).stream("map"));
     SimulateOptions simulation;
     simulation.clients = 20;
@@ -36,13 +37,13 @@ class VersionedWorkload : public ::testing::TestWithParam<Case> {
     const Gen story = gen::phases(
         gen::time_limit(seconds(4), gen::stagger(milliseconds(1), Rng(seed), (*run)->load())),
         (*run)->final_reads());
-    return checked(workload, simulate(*story, simulation));
+    return checked(workload, simulate(*story, simulation), key_versions ? "opaque" : "orderable");
   }
 
-  static Verdict checked(const Workload& workload, const SimulatedRun& run) {
+  static Verdict checked(const Workload& workload, const SimulatedRun& run, const char* token) {
     Value::Object header;
     header.emplace_back(Symbol("workload"), Value(workload.name()));
-    header.emplace_back(Symbol("token"), Value("orderable"));
+    header.emplace_back(Symbol("token"), Value(token));
     const Value own = workload.header();
     for (const auto& [name, value] : own.as_object()) header.emplace_back(name, value);
     std::string text = header_line(Value::object(std::move(header)));
@@ -65,21 +66,25 @@ class VersionedWorkload : public ::testing::TestWithParam<Case> {
 };
 
 TEST_P(VersionedWorkload, ConvictsNobodyOnACorrectMap) {
-  for (uint64_t seed = 1; seed <= 3; ++seed) {
-    const Verdict verdict = judged(seed, Wrong::kNothing);
-    EXPECT_NE(verdict.safety, Safety::kInvalid) << seed << ": " << verdict.reason;
-    const Verdict* by = verdict.find(GetParam().by);
-    ASSERT_NE(by, nullptr);
-    EXPECT_EQ(by->safety, Safety::kValid) << seed << ": " << by->reason;
+  for (const bool key_versions : {false, true}) {
+    for (uint64_t seed = 1; seed <= 3; ++seed) {
+      const Verdict verdict = judged(seed, Wrong::kNothing, key_versions);
+      EXPECT_NE(verdict.safety, Safety::kInvalid) << seed << ": " << verdict.reason;
+      const Verdict* by = verdict.find(GetParam().by);
+      ASSERT_NE(by, nullptr);
+      EXPECT_EQ(by->safety, Safety::kValid) << seed << ": " << by->reason;
+    }
   }
 }
 
 TEST_P(VersionedWorkload, ConvictsAMapThatSkipsAStep) {
-  for (uint64_t seed = 1; seed <= 3; ++seed) {
-    const Verdict verdict = judged(seed, GetParam().wrong);
-    const Verdict* by = verdict.find(GetParam().by);
-    ASSERT_NE(by, nullptr);
-    EXPECT_EQ(by->safety, Safety::kInvalid) << seed << ": " << by->reason;
+  for (const bool key_versions : {false, true}) {
+    for (uint64_t seed = 1; seed <= 3; ++seed) {
+      const Verdict verdict = judged(seed, GetParam().wrong, key_versions);
+      const Verdict* by = verdict.find(GetParam().by);
+      ASSERT_NE(by, nullptr);
+      EXPECT_EQ(by->safety, Safety::kInvalid) << seed << ", key versions " << key_versions << ": " << by->reason;
+    }
   }
 }
 

@@ -30,7 +30,8 @@
 // Client operations on many keys:
 //   list  key = a prefix; ok value [[key, value, revision] ...]: the live keys, read at one instant
 //   txn   value [["w", key, value] ...] (null: delete), all or none; extra "guards" [[key, token] ...]
-//         (token 0: absent) that must all hold. ok: `revision` = `at` = revision of the change
+//         (token 0: absent) that must all hold. ok: `revision` = `at` = revision of the change; where
+//         each key has a token of its own, extra "revisions" [[key, token] ...] instead
 // Further extra fields of client operations:
 //   intent   a name, unique in the run: all operations of one read-decide-write loop carry it
 //   sets     of an object write: the field that its author means to change
@@ -40,6 +41,7 @@
 //   session  who reads, where that is not the process
 //
 // Header members beside those of HistoryHeader:
+//   token_kind  what the tokens are, in the target's word: "revision", "key-version"
 //   claims      {"read":"linearizable|sequential|stale","guarded-write":true,"durable":"sync", …}
 //   thresholds  K17's counters by name -> number, where the spec sets its own
 //   own_faults  kinds that are the store's own: seen by commands of the store, and what they do to

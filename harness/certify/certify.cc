@@ -35,6 +35,16 @@ bool undecided(const std::string& word) {
   return word == "vacuous" || word == "unknown" || word == "failed" || word == "not played";
 }
 
+// What there is for a clause that compares kinds of token.
+std::string kinds_text(const Clause& clause, const Suite& suite) {
+  if (clause.same_verdicts.empty()) return "";
+  if (suite.token_kinds.size() < 2) return " (not claimed: there is one kind)";
+  size_t pairs = 0;
+  for (const SuiteCell& cell : suite.cells) pairs += cell.token_kind == suite.token_kinds[1];
+  return " (" + listed(suite.token_kinds) + ": " + counted(pairs, "pair", "pairs") + " of runs; and " +
+         std::string(kUnsoundTokens) + " must be convicted)";
+}
+
 class Certification {
  public:
   Certification(const CertifyOptions& options, Console& console)
@@ -181,15 +191,14 @@ ExitCode print_suite(const CertifyRequest& request, Console& console) {
     text += "  " + cell.cell.id + (cell.canary_of.empty() ? "" : " (canary: must be convicted for " + cell.canary_of + ")") + "\n";
   text += "clauses, what each needs, and what there is:\n";
   for (const Clause& clause : all_clauses()) {
-    std::vector<std::string> checks, threats;
-    for (const ClauseCheck& check : clause.checks) checks.emplace_back(check.checker);
+    std::vector<std::string> threats;
     for (std::string_view fault : clause.threats) {
       const auto& excluded = suite->excluded_faults;
       const bool possible = std::find(excluded.begin(), excluded.end(), fault) == excluded.end();
       threats.push_back(std::string(fault) + (possible ? "" : " (not possible here)"));
     }
     text += "  " + std::string(clause.id) + " " + std::string(clause.title) + ": " +
-            (checks.empty() ? "no check yet" : "by " + listed(checks)) +
+            "by " + judged_by(clause) + kinds_text(clause, *suite) +
             (threats.empty() ? "" : "; faults that must bite: " + listed(threats)) + "\n";
   }
   for (const std::string& line : suite->exclusions) text += "not asked for: " + line + "\n";
@@ -241,11 +250,7 @@ ExitCode merge_certificates(const std::vector<std::string>& folders, const std::
   if (!suite) return failed(suite.error(), console);
   for (const SuiteCell& cell : suite->cells) {
     if (std::any_of(records.begin(), records.end(), [&](const auto& r) { return r.id == cell.cell.id; })) continue;
-    CertificateCell missing;
-    missing.id = cell.cell.id;
-    missing.word = "not played";
-    missing.canary_of = cell.canary_of;
-    records.push_back(std::move(missing));
+    records.push_back(blank_record(cell));
   }
   Certificate certificate = make_certificate(*request, *suite, std::move(records));
   certificate.assay_version = versions.assay_version;

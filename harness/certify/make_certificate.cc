@@ -5,6 +5,7 @@
 #include "checkers/clauses.h"
 #include "checkers/words.h"
 #include "harness/certify/certify.h"
+#include "harness/certify/token_kinds.h"
 #include "harness/plan.h"
 
 namespace assay {
@@ -53,10 +54,10 @@ class Maker {
     out.word = "vacuous";
     out.expected = expected_of(request_.target, clause.id);
     for (std::string_view what : clause.not_exercised) out.not_exercised.emplace_back(what);
-    if (clause.checks.empty() || contains(suite_.not_claimed, out.id)) {
+    const bool compares = !clause.same_verdicts.empty();
+    if (contains(suite_.not_claimed, out.id) || (compares && suite_.token_kinds.size() < 2)) {
       out.word = "not claimed";
-      out.reason = clause.checks.empty() ? "one kind of token was used: nothing to compare"
-                                         : "the target does not claim it";
+      out.reason = compares ? "one kind of token was used: nothing to compare" : "the target does not claim it";
       return out;
     }
     if (request_.contract == "weak" && !of_weak(clause)) {
@@ -65,7 +66,11 @@ class Maker {
       return out;
     }
     for (std::string_view fault : clause.threats) out.threats.push_back({std::string(fault), 0, ""});
-    for (const CertificateCell& cell : certificate_.cells) take(cell, out);
+    if (compares) {
+      compare_token_kinds(clause, suite_, certificate_.cells, out);
+    } else {
+      for (const CertificateCell& cell : certificate_.cells) take(cell, out);
+    }
     ask_for_threats(out);
     return out;
   }
@@ -76,10 +81,16 @@ class Maker {
     });
   }
 
-  static void take(const CertificateCell& cell, CertificateClause& out) {
+  // A run with another kind of token than the request's may break a clause, and is no evidence for it.
+  bool is_other_kind(const CertificateCell& cell) const {
+    return !cell.token_kind.empty() && !suite_.token_kinds.empty() && cell.token_kind != suite_.token_kinds.front();
+  }
+
+  void take(const CertificateCell& cell, CertificateClause& out) const {
     const auto said = cell.clauses.find(out.id);
     if (!cell.canary_of.empty() || said == cell.clauses.end()) return;
     const auto& [word, check, reason] = said->second;
+    if (is_other_kind(cell) && word != "invalid") return;
     ++out.cells;
     out.operations += cell.ok;
     if (!contains(out.checks, check)) out.checks.push_back(check);
@@ -103,7 +114,7 @@ class Maker {
       if (contains(suite_.excluded_faults, threat.fault)) threat.excluded = "not possible here";
       if (threat.bit == 0 && threat.excluded.empty()) missing.push_back(threat.fault);
     }
-    if (out.word == "vacuous") out.reason = "no run had anything to judge it by";
+    if (out.word == "vacuous" && out.reason.empty()) out.reason = "no run had anything to judge it by";
     if (out.word != "valid" || missing.empty()) return;
     out.word = "vacuous";
     out.reason = "never seen to bite in a run that speaks for it: " + listed(missing);
@@ -112,9 +123,7 @@ class Maker {
   void judge_canaries() {
     for (const CertificateCell& cell : certificate_.cells) {
       if (cell.canary_of.empty()) continue;
-      const auto said = cell.clauses.find(cell.canary_of);
-      const bool convicted = said != cell.clauses.end() && said->second.word == "invalid";
-      if (convicted) {
+      if (is_convicted(cell)) {
         ++canaries_;
       } else {
         certificate_.not_exercised.push_back("the canary " + cell.target + " was not convicted for " +

@@ -151,6 +151,131 @@ TEST(MakeCertificate, ItsFileGivesTheSameCertificate) {
   EXPECT_THAT(certificate_markdown(made), HasSubstr("## INVALID: raft"));
 }
 
+// --- Kinds of token (V6) -------------------------------------------------------------------------
+
+const Clause& v6() { return *find_clause("V6"); }
+
+Suite two_kinds() {
+  Suite suite;
+  suite.token_kinds = {"revision", "key-version"};
+  return suite;
+}
+// A workload with each kind, and the canary whose tokens are a content hash.
+std::vector<CertificateCell> pairs_and_canary(int pairs = 2) {
+  std::vector<CertificateCell> cells;
+  for (int i = 0; i < pairs; ++i) {
+    for (const char* kind : {"revision", "key-version"}) {
+      cells.push_back(cell("w" + std::to_string(i) + "-" + kind, "valid"));
+      cells.back().workload = "w" + std::to_string(i);
+      cells.back().token_kind = kind;
+    }
+  }
+  CertificateCell canary = cell("canary", "invalid");
+  canary.target = kUnsoundTokens;
+  canary.canary_of = "V2";
+  cells.push_back(canary);
+  return cells;
+}
+
+TEST(TokenKinds, WithTheSameVerdictsAndAnUnsoundOneConvictedAreValid) {
+  const Certificate made = make_certificate(raft(), two_kinds(), pairs_and_canary());
+  EXPECT_EQ(made.word, "valid") << made.sentence;
+  const CertificateClause& clause = clause_of(made, "V6");
+  EXPECT_EQ(clause.word, "valid") << clause.reason;
+  EXPECT_EQ(clause.reason,
+            "2 kinds of token (revision and key-version), the same verdicts of V2, V3, V4 and V5 over 2 pairs of "
+            "runs; naive-content-hash was convicted");
+  EXPECT_EQ(clause.cells, 4);
+  EXPECT_EQ(clause.operations, 400);
+  EXPECT_EQ(clause_of(made, "V4").cells, 2) << "the second kind's runs are evidence for V6 alone";
+  for (const std::string& page : {certificate_html(made), certificate_text(made), certificate_markdown(made)})
+    EXPECT_THAT(page, HasSubstr("over 2 pairs of runs"));
+  EXPECT_THAT(certificate_junit(made), HasSubstr("V6"));
+}
+
+TEST(TokenKinds, OfWhichOneIsConvictedAndTheOtherNotAreInvalid) {
+  for (const size_t which : {0u, 3u}) {
+    auto cells = pairs_and_canary();
+    cells[which].word = "invalid";
+    cells[which].clauses["V4"] = {"invalid", "update-chain", "p3 lost it"};
+    const Certificate made = make_certificate(raft(), two_kinds(), cells);
+    const CertificateClause& clause = clause_of(made, "V6");
+    EXPECT_EQ(clause.word, "invalid");
+    EXPECT_EQ(clause.cell, cells[which].id);
+    EXPECT_THAT(clause.reason, HasSubstr("V4 is broken with tokens of the kind " + cells[which].token_kind + " (" +
+                                         cells[which].id + ")"));
+    EXPECT_THAT(clause.reason, HasSubstr("p3 lost it"));
+    EXPECT_EQ(made.sentence, "it breaks V4 and V6") << "a lost update is one with either kind";
+  }
+}
+
+TEST(TokenKinds, AllConvictedHaveNothingSoundToCompare) {
+  auto cells = pairs_and_canary();
+  for (const size_t which : {0u, 1u}) cells[which].clauses["V4"] = {"invalid", "update-chain", ""};
+  EXPECT_EQ(clause_of(make_certificate(raft(), two_kinds(), cells), "V6").word, "vacuous");
+}
+
+TEST(TokenKinds, WithARunOfAPairMissingAreNotValid) {
+  const auto word_without = [](size_t which, bool in_suite) {
+    auto cells = pairs_and_canary();
+    Suite suite = two_kinds();
+    if (in_suite) {
+      for (const CertificateCell& cell : cells) {
+        SuiteCell planned{{cell.id, {}}, cell.canary_of, cell.token_kind};
+        planned.cell.spec.workload = cell.workload;
+        suite.cells.push_back(planned);
+      }
+    }
+    cells.erase(cells.begin() + static_cast<std::ptrdiff_t>(which));
+    return clause_of(make_certificate(raft(), suite, cells), "V6").word;
+  };
+  EXPECT_EQ(word_without(0, false), "vacuous");
+  for (const size_t which : {0u, 1u, 2u, 3u}) EXPECT_EQ(word_without(which, true), "vacuous") << which;
+  EXPECT_EQ(word_without(4, false), "vacuous") << "nothing unsound was convicted";
+  auto failed = pairs_and_canary();
+  failed[1].word = "failed";
+  failed[1].clauses.clear();
+  EXPECT_EQ(clause_of(make_certificate(raft(), two_kinds(), failed), "V6").word, "vacuous");
+}
+
+TEST(TokenKinds, WithoutAPairThatSpeaksForAClauseOrAnyAtAllAreNotExercised) {
+  auto cells = pairs_and_canary();
+  cells[0].clauses.erase("V5");
+  cells[3].clauses.erase("V5");
+  const Certificate made = make_certificate(raft(), two_kinds(), cells);
+  EXPECT_EQ(clause_of(made, "V6").word, "vacuous");
+  EXPECT_THAT(clause_of(made, "V6").reason, HasSubstr("V5"));
+  EXPECT_EQ(made.word, "vacuous");
+  EXPECT_EQ(clause_of(make_certificate(raft(), two_kinds(), {cell("a", "valid")}), "V6").word, "vacuous");
+  auto undecided = pairs_and_canary();
+  undecided[1].clauses["V3"] = {"unknown", "conflicts", ""};
+  EXPECT_EQ(clause_of(make_certificate(raft(), two_kinds(), undecided), "V6").word, "unknown");
+}
+
+TEST(TokenKinds, AFaultThreatensThemOnlyWhereItBitInBothRunsOfAPair) {
+  auto cells = pairs_and_canary();
+  for (const size_t which : {1u, 2u}) cells[which].bit.erase("kill");
+  const CertificateClause& clause = clause_of(make_certificate(raft(), two_kinds(), cells), "V6");
+  EXPECT_EQ(clause.word, "vacuous");
+  EXPECT_THAT(clause.reason, HasSubstr("never seen to bite in a run that speaks for it: kill"));
+}
+
+TEST(TokenKinds, OfWhichThereIsOneAreNotClaimed) {
+  const CertificateClause& clause = clause_of(make_certificate(raft(), {}, pairs_and_canary()), "V6");
+  EXPECT_EQ(clause.word, "not claimed");
+  EXPECT_TRUE(v6().checks.empty() && !v6().same_verdicts.empty());
+}
+
+TEST(TokenKinds, OfShardsAreComparedOnceTheyAreTogether) {
+  const auto all = pairs_and_canary();
+  std::vector<CertificateCell> first, second;
+  for (size_t i = 0; i < all.size(); ++i) (i % 2 == 0 ? first : second).push_back(all[i]);
+  for (const auto& part : {first, second})
+    EXPECT_EQ(clause_of(make_certificate(raft(), two_kinds(), part), "V6").word, "vacuous");
+  first.insert(first.end(), second.begin(), second.end());
+  EXPECT_EQ(clause_of(make_certificate(raft(), two_kinds(), first), "V6").word, "valid");
+}
+
 TEST(DesignTable, ShowsExpectedBesideSeenAndCountsWhatDiffers) {
   CertifyRequest request;
   request.target = "naive-last-writer-wins";
@@ -178,6 +303,43 @@ TEST(Suite, OfTheBundledStoreHasARunForEveryClauseAndACanaryForMost) {
   EXPECT_THAT(canaries, ::testing::ElementsAre("H3", "H4", "V2", "V4", "watch"));
   EXPECT_THAT(workloads, ::testing::IsSupersetOf({"register", "set", "field-ownership", "watch"}));
   EXPECT_THAT(suite->exclusions, ::testing::IsEmpty());
+}
+
+TEST(Suite, PlaysWhatComparesTokensWithEachSoundKindUnderTheSameSpec) {
+  CertifyRequest request = raft();
+  request.bin_dir = ASSAY_BIN_DIR;
+  auto suite = make_suite(request, 0);
+  ASSERT_TRUE(suite.ok()) << suite.error().message;
+  EXPECT_THAT(suite->token_kinds, ::testing::ElementsAre("revision", "key-version"));
+  std::set<std::string> twice;
+  for (const SuiteCell& cell : suite->cells) {
+    if (cell.token_kind != "key-version") continue;
+    twice.insert(cell.cell.spec.workload);
+    const auto twin = std::find_if(suite->cells.begin(), suite->cells.end(), [&](const SuiteCell& other) {
+      return other.cell.id + "-key-version" == cell.cell.id;
+    });
+    ASSERT_NE(twin, suite->cells.end()) << cell.cell.id;
+    EXPECT_EQ(twin->token_kind, "revision");
+    EXPECT_EQ(cell.cell.spec.set.at("raft.token"), "key-version");
+    TestSpec same = cell.cell.spec;
+    same.set = twin->cell.spec.set;
+    EXPECT_EQ(spec_to_value(same), spec_to_value(twin->cell.spec));
+  }
+  EXPECT_THAT(twice, ::testing::IsSupersetOf({"field-ownership", "counter", "aba", "bank"}));
+  EXPECT_EQ(twice.count("register") + twice.count("watch"), 0u) << "no token is compared in it";
+
+  request.settings["raft.token"] = "key-version";
+  suite = make_suite(request, 0);
+  ASSERT_TRUE(suite.ok());
+  EXPECT_THAT(suite->token_kinds, ::testing::ElementsAre("key-version", "revision"));
+  EXPECT_THAT(suite->not_claimed, ::testing::ElementsAre("watch"));
+
+  request.settings.clear();
+  request.contract = "weak";
+  EXPECT_THAT(make_suite(request, 0)->token_kinds, ::testing::IsEmpty());
+  request.contract = "strong";
+  request.target = "naive-last-writer-wins";
+  EXPECT_THAT(make_suite(request, 0)->token_kinds, ::testing::IsEmpty());
 }
 
 TEST(Suite, ShardsAreDisjointAndTogetherTheWhole) {

@@ -68,12 +68,11 @@ Result<std::string> key_of(const SuiteCell& cell) {
   return hash_text(text);
 }
 
-CertificateCell record_of(const SuiteCell& cell, const std::string& key, const CellResult& result,
-                          const std::string& folder) {
+CertificateCell blank_record(const SuiteCell& cell) {
   const TestSpec& spec = cell.cell.spec;
   CertificateCell record;
   record.id = cell.cell.id;
-  record.key = key;
+  record.word = "not played";
   record.target = spec.target;
   record.workload = spec.workload;
   if (spec.nemesis)
@@ -82,6 +81,14 @@ CertificateCell record_of(const SuiteCell& cell, const std::string& key, const C
   if (record.faults.empty()) record.faults = "none";
   record.seed = spec.seed.value_or(0);
   record.canary_of = cell.canary_of;
+  record.token_kind = cell.token_kind;
+  return record;
+}
+
+CertificateCell record_of(const SuiteCell& cell, const std::string& key, const CellResult& result,
+                          const std::string& folder) {
+  CertificateCell record = blank_record(cell);
+  record.key = key;
   record.word = result.word();
   record.reason = result.reason;
   record.witness = result.witness();
@@ -95,7 +102,7 @@ CertificateCell record_of(const SuiteCell& cell, const std::string& key, const C
   if (auto hash = hash_file(result.run_folder + "/history.jsonl")) record.history_hash = *hash;
   if (!result.verdict) return record;
   take_faults(*result.verdict, record);
-  record.clauses = clauses_said(*result.verdict, spec.workload);
+  record.clauses = clauses_said(*result.verdict, record.workload);
   return record;
 }
 

@@ -20,6 +20,8 @@ Result<std::string> key_of(const SuiteCell& cell);
 std::map<std::string, CertificateCell::Said> clauses_said(const Verdict& verdict,
                                                           const std::string& workload);
 
+// Of a run that was not played.
+CertificateCell blank_record(const SuiteCell& cell);
 // What a finished run says, as it stands in the certificate; paths relative to `folder`.
 CertificateCell record_of(const SuiteCell& cell, const std::string& key, const CellResult& result,
                           const std::string& folder);

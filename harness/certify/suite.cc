@@ -83,6 +83,7 @@ class SuiteMaker {
     auto info = load_target(request_.target);
     if (!info) return info.error();
     fixed_workload_ = info->workload;
+    take_token_kinds(*info);
     TestSpec spec;  // what is asked wrongly is no reason to leave everything out
     spec.target = request_.target;
     spec.set = request_.settings;
@@ -98,13 +99,25 @@ class SuiteMaker {
         if (auto added = add(request_.target, fixed_workload_, "none", ""); !added)
           return added.error();
     }
-    if (round_ == 0 && !request_.target.starts_with("naive-") && request_.contract == "strong")
+    if (round_ == 0 && !is_naive() && request_.contract == "strong")
       if (auto added = add_canaries(); !added) return added.error();
     keep_shard();
     return std::move(suite_);
   }
 
  private:
+  // What is wrong on purpose is not asked whether it is so with each kind.
+  void take_token_kinds(const TargetInfo& info) {
+    if (info.token_kinds.size() < 2 || is_naive() || request_.contract != "strong") return;
+    const auto set = request_.settings.find(token_option());
+    suite_.token_kinds = info.token_kinds;
+    auto& kinds = suite_.token_kinds;
+    const auto chosen = set == request_.settings.end() ? kinds.begin() : std::find(kinds.begin(), kinds.end(), set->second);
+    if (chosen != kinds.end()) std::rotate(kinds.begin(), chosen, chosen + 1);
+  }
+  std::string token_option() const { return request_.target + ".token"; }
+  bool is_naive() const { return request_.target.starts_with("naive-"); }
+
   Result<void> add_canaries() {
     seed_ = request_.seed;
     for (const CanaryRun& canary : kCanaries)
@@ -159,8 +172,23 @@ class SuiteMaker {
     std::string id = (canary_of.empty() ? "" : "canary-" + target + "-") + workload + "-" + kind + "-" +
                      std::to_string(seed_);
     std::replace(id.begin(), id.end(), ',', '+');
-    suite_.cells.push_back({{std::move(id), std::move(spec)}, canary_of});
+    if (!canary_of.empty() || suite_.token_kinds.empty()) {
+      suite_.cells.push_back({{std::move(id), std::move(spec)}, canary_of, ""});
+      return {};
+    }
+    add_with_each_kind(id, spec, plan->load->guarded());
     return {};
+  }
+
+  // The others where tokens are compared at all: the same but for that.
+  void add_with_each_kind(const std::string& id, const TestSpec& spec, bool guarded) {
+    for (const std::string& kind : suite_.token_kinds) {
+      const bool usual = kind == suite_.token_kinds.front();
+      if (!usual && !guarded) continue;
+      SuiteCell cell{{usual ? id : id + "-" + kind, spec}, "", kind};
+      if (!usual) cell.cell.spec.set[token_option()] = kind;
+      suite_.cells.push_back(std::move(cell));
+    }
   }
 
   bool is_possible(TestSpec spec, const std::string& fault) {

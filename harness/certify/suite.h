@@ -28,6 +28,7 @@ struct CertifyRequest {
 struct SuiteCell {
   Cell cell;
   std::string canary_of;  // the clause for which a canary must be convicted; empty: of the target
+  std::string token_kind;  // of a target that has several; with each other one it is played as well
 };
 
 struct Suite {
@@ -35,11 +36,15 @@ struct Suite {
   std::vector<std::string> exclusions;          // "pause: …": what the target or this place cannot do
   std::vector<std::string> excluded_faults;     // the kinds of these
   std::vector<std::string> not_claimed;         // clauses
+  std::vector<std::string> token_kinds;         // that are compared, that of the request first
 };
 
 // The cells of one round (rounds count from 0 and differ in their seeds), of the request's shard.
 // What the target does not serve or claim is left out. Errors are the user's input.
 Result<Suite> make_suite(const CertifyRequest& request, int round);
+
+// The canary whose kind of token is not sound: without it convicted, kinds are not compared.
+inline constexpr std::string_view kUnsoundTokens = "naive-content-hash";
 
 // What must come out of a naive design for a clause: "invalid", "valid", "blocked"; empty: nothing is
 // known, or it may be either.

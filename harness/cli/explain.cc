@@ -141,6 +141,11 @@ bool explain_clause(std::string topic) {
     std::printf("  %s: %s\n", std::string(check.checker).c_str(),
                 checker ? std::string(checker->summary()).c_str() : "");
   }
+  if (!clause->same_verdicts.empty())
+    std::printf("  judged by %s: no single run speaks for it.\n"
+                "  `assay certify` plays the workloads that compare tokens with each sound kind that the target has, under the\n"
+                "  same faults and seed, and must convict a kind that is not sound.\n",
+                judged_by(*clause).c_str());
   std::printf("Next: `assay certify --plan`, `assay list experiments`.\n");
   return true;
 }

@@ -91,9 +91,7 @@ Table experiments() {
 Table clauses() {
   Table table{{"clause", "what", "checked by"}};
   for (const Clause& clause : all_clauses()) {
-    std::vector<std::string> checks;
-    for (const ClauseCheck& check : clause.checks) checks.emplace_back(check.checker);
-    table.push_back({std::string(clause.id), std::string(clause.title), listed(checks)});
+    table.push_back({std::string(clause.id), std::string(clause.title), judged_by(clause)});
   }
   return table;
 }

@@ -96,7 +96,7 @@ TEST_F(CertifyTest, InterruptedItSaysHowToGoOn) {
 
 TEST_F(CertifyTest, TwoAtOnceOnOneMachineDoNotDisturbEachOther) {
   const auto one_run = [&](const char* seed, const char* out) {
-    return assay({"certify", "--target", "raft", "--shard", "1/20", "--seed", seed, "--out", scratch_.path() + out, "--json"});
+    return assay({"certify", "--target", "raft", "--shard", "1/40", "--seed", seed, "--out", scratch_.path() + out, "--json"});
   };
   Program first(one_run("1", "/a")), second(one_run("2", "/b"));
   for (Program* program : {&first, &second}) {

@@ -213,7 +213,7 @@ std::string certificate_text(const Certificate& certificate) {
     line += std::string(line.size() < 20 ? 20 - line.size() : 1, ' ') + clause.title;
     if (clause.cells > 0) line += ": " + evidence_text(clause);
     text += line + "\n";
-    if (!clause.reason.empty() && clause.word != "valid")
+    if (!clause.reason.empty())
       text += "                    " + (clause.check.empty() ? "" : clause.check + ": ") +
               report::printable(clause.reason) + "\n";
   }

@@ -25,6 +25,8 @@ struct Settings {
   int64_t election_ms = 0;
   std::string compaction;  // "off", "periodic:10s", "revision:1000"
   bool serializable_reads = false;
+  std::string token_kind;
+  KvTokens tokens = KvTokens::kRevision;
 };
 
 // What stands in a log of etcd that is broken. Its own lines are JSON with a level; its words for
@@ -52,11 +54,14 @@ class EtcdTarget : public Target {
   Claims claims() const override {
     // It counts elections in whole heartbeats.
     const int64_t ticks = settings_.election_ms / settings_.heartbeat_ms;
-    return {.watch = true,
+    const bool revisions = settings_.tokens == KvTokens::kRevision;
+    return {.orderable = revisions,
+            .token_kind = settings_.token_kind,
+            .watch = revisions,
             .compacts = settings_.compaction != kCompactionOff,
             .election_timeout_min = milliseconds(ticks * settings_.heartbeat_ms)};
   }
-  std::vector<Symbol> ops() const override { return kv_client_ops(); }
+  std::vector<Symbol> ops() const override { return kv_client_ops(settings_.tokens); }
   bool has_daemons() const override { return true; }
   TargetSettings drawn() const override { return drawn_; }
   std::vector<std::string> binaries(const Layout&) const override {
@@ -104,7 +109,8 @@ class EtcdTarget : public Target {
                    Callback<std::unique_ptr<Client>> done) override {
     open_kv_client(
         loop, node,
-        {.serializable_reads = settings_.serializable_reads, .compacted = compacted_},
+        {.serializable_reads = settings_.serializable_reads, .compacted = compacted_,
+         .tokens = settings_.tokens},
         std::move(done));
   }
   void status(Loop& loop, const NodeInfo& node, Callback<Value> done) override {
@@ -195,6 +201,10 @@ class Maker {
     if (text("serializable-reads") != "true" && text("serializable-reads") != "false")
       return expected("serializable-reads", "true or false", text("serializable-reads"));
     settings_.serializable_reads = text("serializable-reads") == "true";
+    settings_.token_kind = text("token");
+    const auto tokens = find_sound_kv_tokens(settings_.token_kind);
+    if (!tokens) return expected("token", "revision or key-version", settings_.token_kind);
+    settings_.tokens = *tokens;
 
     const auto explicit_election = number(text("election-timeout-ms"));
     const int64_t heartbeat_max =
@@ -294,8 +304,10 @@ TargetInfo etcd_target() {
               {"heartbeat-ms", kDrawn, "between a leader's heartbeats: 50 to 100"},
               {"election-timeout-ms", kDrawn, "500 to 1000"},
               {"compaction", kDrawn, "off, periodic:TIME or revision:N"},
+              kv_token_option(),
               {"serializable-reads", "false", "any member answers reads from what it has", true},
           },
+      .token_kinds = sound_kv_tokens(),
       .make = make};
 }
 

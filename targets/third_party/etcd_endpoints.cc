@@ -26,15 +26,21 @@ std::string fresh_prefix() {
 
 class EtcdEndpointsTarget : public Target {
  public:
-  EtcdEndpointsTarget(std::vector<NodeInfo> nodes, bool serializable_reads)
+  EtcdEndpointsTarget(std::vector<NodeInfo> nodes, bool serializable_reads, std::string token_kind)
       : nodes_(std::move(nodes)),
-        options_{.serializable_reads = serializable_reads, .key_prefix = fresh_prefix()},
+        token_kind_(std::move(token_kind)),
+        options_{.serializable_reads = serializable_reads,
+                 .key_prefix = fresh_prefix(),
+                 .tokens = *find_sound_kv_tokens(token_kind_)},
         members_({.applied = false, .strangers = nodes_.size()}) {}
 
   std::string_view name() const override { return "etcd-endpoints"; }
   // Whoever runs it may have it compact itself.
-  Claims claims() const override { return {.watch = true, .compacts = true}; }
-  std::vector<Symbol> ops() const override { return kv_client_ops(); }
+  Claims claims() const override {
+    const bool revisions = options_.tokens == KvTokens::kRevision;
+    return {.orderable = revisions, .token_kind = token_kind_, .watch = revisions, .compacts = true};
+  }
+  std::vector<Symbol> ops() const override { return kv_client_ops(options_.tokens); }
   bool has_daemons() const override { return false; }
   std::vector<NodeInfo> running_nodes() const override { return nodes_; }
   Result<DaemonSpec> daemon(const Layout&, const NodeInfo&) const override {
@@ -56,6 +62,7 @@ class EtcdEndpointsTarget : public Target {
 
  private:
   const std::vector<NodeInfo> nodes_;
+  const std::string token_kind_;
   const KvClientOptions options_;
   EtcdMembers members_;
 };
@@ -110,15 +117,17 @@ Result<std::vector<NodeInfo>> parse_endpoints(const std::string& list) {
 }
 
 Result<std::unique_ptr<Target>> make(const TargetInfo::Settings& given, uint64_t) {
-  std::string list;
+  std::string list, token;
   std::string serializable = "false";
-  for (const auto& [option, text] : given) (option == "endpoints" ? list : serializable) = text;
+  for (const auto& [option, text] : given)
+    (option == "endpoints" ? list : option == "token" ? token : serializable) = text;
   if (serializable != "true" && serializable != "false")
     return expected("serializable-reads", "true or false", serializable);
+  if (!find_sound_kv_tokens(token)) return expected("token", "revision or key-version", token);
   auto nodes = parse_endpoints(list);
   if (!nodes) return nodes.error();
   return std::unique_ptr<Target>(
-      std::make_unique<EtcdEndpointsTarget>(std::move(*nodes), serializable == "true"));
+      std::make_unique<EtcdEndpointsTarget>(std::move(*nodes), serializable == "true", token));
 }
 
 }  // namespace
@@ -130,8 +139,10 @@ TargetInfo etcd_endpoints_target() {
       .options =
           {
               {"endpoints", "", std::string("where its members serve clients: ") + kExample},
+              kv_token_option(),
               {"serializable-reads", "false", "any member answers reads from what it has", true},
           },
+      .token_kinds = sound_kv_tokens(),
       .make = make};
 }
 

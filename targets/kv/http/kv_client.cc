@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/post.hpp>
+#include <charconv>
 #include <optional>
 
 #include "checkers/history/history_io.h"
@@ -19,6 +20,8 @@ namespace {
 
 using kv::JsonNode;
 
+constexpr std::pair<std::string_view, KvTokens> kSoundTokens[] = {
+    {"revision", KvTokens::kRevision}, {"key-version", KvTokens::kKeyVersion}};
 constexpr Nanos kQuestionDeadline = seconds(1);
 // Of a client that resends: so long it waits for the first answer.
 constexpr Nanos kResendAfter = milliseconds(400);
@@ -90,9 +93,52 @@ Value new_value_of(const Op& op) {
   return op.f == f::cas ? op.value.as_array()[1] : op.value;
 }
 
-std::string compare_of(const std::string& key, const Token& token) {
-  ASSAY_CHECK(token.is_number(), "guard %s", token.to_value().to_json().c_str());
-  return key + R"(,"target":"MOD","mod_revision":")" + std::to_string(token.number()) + "\"}";
+// --- Tokens --------------------------------------------------------------------------------------
+
+const Token kAbsent{int64_t{0}};
+
+// A state of a key as kKeyVersion names it.
+struct KeyVersion {
+  int64_t created = 0;
+  int64_t version = 0;
+  Token token() const {
+    return Token(Symbol(std::to_string(created) + "." + std::to_string(version)));
+  }
+};
+std::optional<KeyVersion> key_version_of(Token token) {
+  if (token.none() || token.is_number()) return std::nullopt;
+  const std::string_view text = token.text().text();
+  const char* const end = text.data() + text.size();
+  KeyVersion of;
+  const auto [dot, bad] = std::from_chars(text.data(), end, of.created);
+  if (bad != std::errc() || dot == end) return std::nullopt;
+  std::from_chars(dot + 1, end, of.version);
+  // Nothing but what is written so.
+  return of.created > 0 && of.version > 0 && of.token() == token ? std::optional(of) : std::nullopt;
+}
+
+bool is_guard_token(Token token, const KvClientOptions& options) {
+  if (options.tokens != KvTokens::kKeyVersion) return token.is_number();
+  return token == kAbsent || key_version_of(token);
+}
+Token token_in_guard(const Value& value) {
+  if (value.is_int()) return Token(value.as_int());
+  return value.is_string() ? Token(value.as_symbol()) : Token();
+}
+
+std::string number_compare_of(const std::string& key, const char* target, const char* field,
+                              int64_t number) {
+  return key + R"(,"target":")" + target + R"(",")" + field + R"(":")" + std::to_string(number) +
+         "\"}";
+}
+std::string compare_of(const std::string& key, Token token, const KvClientOptions& options) {
+  ASSAY_CHECK(is_guard_token(token, options), "guard %s", token.to_value().to_json().c_str());
+  if (options.tokens != KvTokens::kKeyVersion)
+    return number_compare_of(key, "MOD", "mod_revision", token.number());
+  const auto of = key_version_of(token);
+  if (!of) return number_compare_of(key, "VERSION", "version", 0);
+  return number_compare_of(key, "CREATE", "create_revision", of->created) + ',' +
+         number_compare_of(key, "VERSION", "version", of->version);
 }
 
 // The key has that value.
@@ -103,8 +149,12 @@ std::string value_compare_of(const std::string& key, const Value& value) {
   return out += '}';
 }
 
+// Tokens of keys are not the store's revision.
+bool tokens_of_keys(const KvClientOptions& options) {
+  return options.tokens == KvTokens::kReadBack || options.tokens == KvTokens::kKeyVersion;
+}
 bool reads_back(const Op& op, const KvClientOptions& options) {
-  return options.tokens == KvTokens::kReadBack && op.f != f::txn && !new_value_of(op).is_null();
+  return tokens_of_keys(options) && op.f != f::txn && !new_value_of(op).is_null();
 }
 
 // A change of one key that is more than a put or a deletion.
@@ -116,7 +166,7 @@ std::string guarded_body(const Op& op, const KvClientOptions& options) {
   const std::string key = with_key(op, options);
   std::string out = R"({"compare":[)";
   if (guarded(op)) {
-    out += compare_of(key, op.expected);
+    out += compare_of(key, op.expected, options);
   } else if (op.f == f::cas) {
     out += value_compare_of(key, op.value.as_array()[0]);
   }
@@ -127,7 +177,8 @@ std::string guarded_body(const Op& op, const KvClientOptions& options) {
 
 const Value& guards_of(const Op& op) { return op.extra["guards"]; }
 
-// Each guard is compared and, where one does not hold, each guarded key is read.
+// Each guard is compared and, where one does not hold, each guarded key is read. What was written is
+// read back after all of it.
 std::string txn_body(const Op& op, const KvClientOptions& options) {
   std::string compare, success, failure;
   const auto add = [](std::string& list, const std::string& item) {
@@ -137,18 +188,22 @@ std::string txn_body(const Op& op, const KvClientOptions& options) {
     for (const Value& guard : guards_of(op).as_array()) {
       const std::string key = with_key(guard.as_array()[0].as_symbol(), options);
       add(compare, is_value_guard(guard) ? value_compare_of(key, guard.as_array()[2])
-                                         : compare_of(key, Token(guard.as_array()[1].as_int())));
+                                         : compare_of(key, token_in_guard(guard.as_array()[1]), options));
       add(failure, R"({"request_range":)" + key + "}}");
     }
   }
   for (const Value& write : op.value.as_array()) {
     add(success, change_body(write.as_array()[1].as_symbol(), write.as_array()[2], options));
   }
+  for (const Value& write : op.value.as_array()) {
+    if (!tokens_of_keys(options) || write.as_array()[2].is_null()) continue;
+    add(success, R"({"request_range":)" + with_key(write.as_array()[1].as_symbol(), options) + "}}");
+  }
   return R"({"compare":[)" + compare + R"(],"success":[)" + success + R"(],"failure":[)" + failure +
          "]}";
 }
 
-bool all_of_form(const Value& list, bool (*has_form)(const Value::Array&)) {
+bool all_of_form(const Value& list, const auto& has_form) {
   if (!list.is_array()) return false;
   const auto& items = list.as_array();
   return std::all_of(items.begin(), items.end(), [&](const Value& item) {
@@ -158,11 +213,10 @@ bool all_of_form(const Value& list, bool (*has_form)(const Value::Array&)) {
 bool is_write(const Value::Array& item) {
   return item.size() == 3 && item[0] == Value("w") && item[1].is_string();
 }
-bool is_guard(const Value::Array& item) {
-  return item.size() == 2 && item[0].is_string() && item[1].is_int();
-}
-bool is_guard_or_none(const Value::Array& item) {
-  return is_guard(item) || (item.size() == 2 && item[0].is_string() && item[1].is_null());
+bool is_guard(const Value::Array& item, const KvClientOptions& options) {
+  if (item.size() != 2 || !item[0].is_string()) return false;
+  const bool by_value = options.tokens == KvTokens::kNone && item[1].is_null();
+  return by_value || is_guard_token(token_in_guard(item[1]), options);
 }
 
 // --- What comes back -----------------------------------------------------------------------------
@@ -203,39 +257,49 @@ std::optional<std::string> bytes_in(const JsonNode& object, std::string_view nam
   return std::move(std::get<std::string>(decoded));
 }
 
+std::optional<Token> token_in(const JsonNode& kv, const KvClientOptions& options) {
+  if (options.tokens == KvTokens::kKeyVersion) {
+    const auto created = number_in(kv, "create_revision"), version = number_in(kv, "version");
+    if (!created || !version || *created < 1 || *version < 1) return std::nullopt;
+    return KeyVersion{*created, *version}.token();
+  }
+  const auto revision = number_in(kv, "mod_revision");
+  return revision && *revision != 0 ? std::optional(Token(*revision)) : std::nullopt;
+}
+
 struct Found {
-  int64_t mod_revision = 0;  // 0: absent
+  Token token = kAbsent;
   std::string key;
   std::string value;
 };
-std::optional<Found> found_in_kv(const JsonNode& kv) {
-  const auto revision = number_in(kv, "mod_revision");
+std::optional<Found> found_in_kv(const JsonNode& kv, const KvClientOptions& options) {
+  const auto token = token_in(kv, options);
   auto key = bytes_in(kv, "key");
   auto value = bytes_in(kv, "value");
-  if (!revision || *revision == 0 || !key || !value) return std::nullopt;
-  return Found{*revision, std::move(*key), std::move(*value)};
+  if (!token || !key || !value) return std::nullopt;
+  return Found{*token, std::move(*key), std::move(*value)};
 }
 // The one key of a range's answer.
-std::optional<Found> found_in(const JsonNode& range) {
+std::optional<Found> found_in(const JsonNode& range, const KvClientOptions& options) {
   const JsonNode* kvs = range.find("kvs");
   if (kvs == nullptr || kvs->children.empty()) return Found{};
-  return found_in_kv(kvs->children[0]);
+  return found_in_kv(kvs->children[0], options);
 }
 
 // What others have stored there may be no JSON: then it is text.
 Value value_of(const Found& found) {
-  if (found.mod_revision == 0) return {};
+  if (found.token == kAbsent) return {};
   const auto value = parse_value(found.value);
   return value ? *value : Value(found.value);
 }
 
-Op read_completion(const Op& op, const JsonNode& answer) {
+Op read_completion(const Op& op, const JsonNode& answer, const KvClientOptions& options) {
   const auto at = revision_of(answer);
-  const auto found = found_in(answer);
+  const auto found = found_in(answer, options);
   if (!at || !found) return malformed(op);
   Op done = complete(op, OpType::kOk);
   done.value = value_of(*found);
-  done.revision = Token(found->mod_revision);
+  done.revision = found->token;
   done.at = Token(*at);
   return done;
 }
@@ -246,10 +310,10 @@ Op list_completion(const Op& op, const JsonNode& answer, const KvClientOptions& 
   Value::Array items;
   const JsonNode* kvs = answer.find("kvs");
   for (const JsonNode& kv : kvs == nullptr ? std::vector<JsonNode>{} : kvs->children) {
-    const auto found = found_in_kv(kv);
+    const auto found = found_in_kv(kv, options);
     if (!found || !found->key.starts_with(options.key_prefix)) return malformed(op);
     items.push_back(Value::array(
-        {found->key.substr(options.key_prefix.size()), value_of(*found), found->mod_revision}));
+        {found->key.substr(options.key_prefix.size()), value_of(*found), found->token.to_value()}));
   }
   Op done = complete(op, OpType::kOk);
   done.value = Value::array(std::move(items));
@@ -295,48 +359,68 @@ bool succeeded(const JsonNode& answer) {
 }
 
 // What the n-th operation of the branch that was taken has found.
-std::optional<Found> found_by(const JsonNode& answer, size_t n) {
+std::optional<Found> found_by(const JsonNode& answer, size_t n, const KvClientOptions& options) {
   const JsonNode* responses = answer.find("responses");
   if (responses == nullptr || responses->children.size() <= n) return std::nullopt;
   const JsonNode* range = responses->children[n].find("response_range");
-  return range == nullptr ? std::nullopt : found_in(*range);
+  return range == nullptr ? std::nullopt : found_in(*range, options);
 }
 
 Op guarded_completion(const Op& op, const JsonNode& answer, const KvClientOptions& options) {
   if (succeeded(answer)) {
     Op done = change_completion(op, answer);
     if (!reads_back(op, options) || done.type != OpType::kOk) return done;
-    const auto written = found_by(answer, 1);
-    if (!written) return malformed(op);
-    done.revision = Token(written->mod_revision);
+    const auto written = found_by(answer, 1, options);
+    if (!written || written->token == kAbsent) return malformed(op);
+    done.revision = written->token;
     return done;
   }
   const auto at = revision_of(answer);
-  const auto found = found_by(answer, 0);
+  const auto found = found_by(answer, 0, options);
   if (!at || !found) return malformed(op);
   Op done = guarded(op) ? failed(op, "conflict", "the key has changed")
                         : failed(op, "mismatch", "the value is another");
-  done.error->current = Token(found->mod_revision);
+  done.error->current = found->token;
   done.at = Token(*at);
   return done;
 }
 
 bool holds(const Value& guard, const Found& found) {
   if (is_value_guard(guard)) return value_of(found) == guard.as_array()[2];
-  return found.mod_revision == guard.as_array()[1].as_int();
+  return found.token == token_in_guard(guard.as_array()[1]);
 }
 
-Op txn_completion(const Op& op, const JsonNode& answer) {
-  if (succeeded(answer)) return change_completion(op, answer);
+// A txn has several tokens, where they are of keys: [[key, token] …].
+Op with_tokens_of_keys(Op done, const JsonNode& answer, const KvClientOptions& options) {
+  const auto& writes = done.value.as_array();
+  Value::Array tokens;
+  size_t next = writes.size();
+  for (const Value& write : writes) {
+    const Value& key = write.as_array()[1];
+    const bool removes = write.as_array()[2].is_null();
+    const auto written = removes ? Found{} : found_by(answer, next++, options);
+    if (!written || (!removes && written->token == kAbsent)) return malformed(done);
+    tokens.push_back(Value::array({key, written->token.to_value()}));
+  }
+  done.extra = Value::object({{Symbol("revisions"), Value::array(std::move(tokens))}});
+  return done;
+}
+
+Op txn_completion(const Op& op, const JsonNode& answer, const KvClientOptions& options) {
+  if (succeeded(answer)) {
+    Op done = change_completion(op, answer);
+    const bool plain = !tokens_of_keys(options) || done.type != OpType::kOk;
+    return plain ? done : with_tokens_of_keys(std::move(done), answer, options);
+  }
   const auto at = revision_of(answer);
   if (!at || !guards_of(op).is_array()) return malformed(op);
   const auto& guards = guards_of(op).as_array();
   for (size_t i = 0; i < guards.size(); ++i) {
-    const auto found = found_by(answer, i);
+    const auto found = found_by(answer, i, options);
     if (!found) return malformed(op);
     if (holds(guards[i], *found)) continue;
     Op done = failed(op, "conflict", "a key has changed");
-    done.error->current = Token(found->mod_revision);
+    done.error->current = found->token;
     done.error->extra = Value::object({{Symbol("key"), guards[i].as_array()[0]}});
     done.at = Token(*at);
     return done;
@@ -345,9 +429,9 @@ Op txn_completion(const Op& op, const JsonNode& answer) {
 }
 
 Op done_completion(const Op& op, const JsonNode& answer, const KvClientOptions& options) {
-  if (op.f == f::read) return read_completion(op, answer);
+  if (op.f == f::read) return read_completion(op, answer, options);
   if (op.f == f::list) return list_completion(op, answer, options);
-  if (op.f == f::txn) return txn_completion(op, answer);
+  if (op.f == f::txn) return txn_completion(op, answer, options);
   if (op.f == f::compact) return compact_completion(op, answer);
   if (is_transaction(op, options)) return guarded_completion(op, answer, options);
   return change_completion(op, answer);
@@ -487,25 +571,51 @@ void ask_value(Loop& loop, const NodeInfo& node, std::string_view target, Callba
 
 }  // namespace
 
-std::vector<Symbol> kv_client_ops() {
-  return {f::read, f::write, f::cas, f::delete_, f::list, f::txn, f::watch, f::compact};
+std::vector<std::string> sound_kv_tokens() {
+  std::vector<std::string> names;
+  for (const auto& [name, tokens] : kSoundTokens) names.emplace_back(name);
+  return names;
+}
+
+std::optional<KvTokens> find_sound_kv_tokens(std::string_view wanted) {
+  for (const auto& [name, tokens] : kSoundTokens)
+    if (name == wanted) return tokens;
+  return std::nullopt;
+}
+
+TargetOption kv_token_option() {
+  return {"token", sound_kv_tokens().front(),
+          "what tells states of a key apart: revision (the store's, in order) or key-version (the "
+          "key's own with the revision of its creation, compared for equality only)"};
+}
+
+bool kv_client_watches(KvTokens tokens) {
+  return tokens == KvTokens::kRevision || tokens == KvTokens::kNone;
+}
+
+std::vector<Symbol> kv_client_ops(KvTokens tokens) {
+  std::vector<Symbol> ops{f::read, f::write, f::cas, f::delete_, f::list, f::txn};
+  if (kv_client_watches(tokens)) ops.insert(ops.end(), {f::watch, f::compact});
+  return ops;
 }
 
 std::optional<Op> kv_refusal_of(const Op& op, const KvClientOptions& options) {
   if (op.f == f::txn) {
-    const auto form = options.tokens == KvTokens::kNone ? is_guard_or_none : is_guard;
-    const bool guards_fit = guards_of(op).is_null() || all_of_form(guards_of(op), form);
+    const auto fits = [&](const Value::Array& item) { return is_guard(item, options); };
+    const bool guards_fit = guards_of(op).is_null() || all_of_form(guards_of(op), fits);
     if (guards_fit && all_of_form(op.value, is_write)) return std::nullopt;
     return failed(op, "invalid",
-                  R"(expected [["w", key, value], ...] and guards [[key, number], ...])");
+                  R"(expected [["w", key, value], ...] and guards [[key, token], ...])");
   }
   if (op.f == f::watch && !watch_wish(op.value))
     return failed(op, "invalid", R"(expected {"prefix", "from", "for"})");
   if (op.f == f::compact && !op.value.is_int()) return failed(op, "invalid", "expected a revision");
-  if (!guarded(op) || op.expected.is_number()) return std::nullopt;
-  return failed(
-      op, "invalid",
-      "a guard of this store is a number, and this is " + op.expected.to_value().to_json());
+  if (!guarded(op) || is_guard_token(op.expected, options)) return std::nullopt;
+  const bool text = options.tokens == KvTokens::kKeyVersion;
+  return failed(op, "invalid",
+                std::string("a guard of this store is ") +
+                    (text ? "such as \"17.3\", or 0" : "a number") + ", and this is " +
+                    op.expected.to_value().to_json());
 }
 
 KvCall kv_call_of(const Op& op, const KvClientOptions& options) {
@@ -529,8 +639,7 @@ Op kv_completion_of(const Op& op, HttpReply reply, const KvClientOptions& option
   if (reply.status != 200) return error_completion(op, reply.status, answer);
   if (answer == nullptr) return malformed(op);
   Op done = done_completion(op, *answer, options);
-  return options.tokens == KvTokens::kReadBack ? without_revision_of_the_store(std::move(done))
-                                               : done;
+  return tokens_of_keys(options) ? without_revision_of_the_store(std::move(done)) : done;
 }
 
 std::unique_ptr<Client> make_kv_client(Loop& loop, const NodeInfo& node, KvClientOptions options) {

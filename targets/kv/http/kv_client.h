@@ -2,8 +2,8 @@
 // observers ask such a store.
 //
 // A value is stored as its JSON text; null is stored as absence (writing it deletes). Operations:
-// - read, write, delete, and cas. A change with op.expected (a number; 0: absent) happens only where
-//   that is the key's mod_revision; a cas without it compares the stored text with the old value. A
+// - read, write, delete, and cas. A change with op.expected (0: absent) happens only where that is the
+//   key's token; a cas without it compares the stored text with the old value. A
 //   completion carries the key's revision (0: absent) and, as `at`, the store's; that of a deletion
 //   also, as extra `deleted`, how many keys there were.
 // - list: the key is a prefix (empty: every key); the completion's value is
@@ -11,7 +11,8 @@
 //   revision `at`.
 // - txn: the value is [["w", key, value], …], and `guards` beside it [[key, token], …]. All guards
 //   hold and all writes happen, or nothing does; a conflict's `current` is the token of the first
-//   guarded key that has another one than was expected, and error.extra names that key.
+//   guarded key that has another one than was expected, and error.extra names that key. Where tokens
+//   are not the store's revision, a completion says those that it made in extra `revisions`.
 // - watch: as watch_value.h says.
 // - compact: the value is the revision before which the store is to forget its history.
 // Nothing is ever sent twice, unless the options say so.
@@ -29,9 +30,11 @@ namespace assay {
 
 // Where a client has the tokens of keys from.
 enum class KvTokens : uint8_t {
-  kRevision,  // the store's revision is the token of what a change has written
-  kReadBack,  // a change reads what it has written, and with it the token; there is no `at`
-  kNone,      // it has none: it guards by the value that it last read (value_guards.h)
+  kRevision,    // the store's revision is the token of what a change has written
+  kReadBack,    // a change reads what it has written, and with it the token; there is no `at`
+  kKeyVersion,  // the same, and the token is a text: the revision at which the key was created, and
+                // the key's own version since then, "17.3"; a guard compares both
+  kNone,        // it has none: it guards by the value that it last read (value_guards.h)
 };
 
 struct KvClientOptions {
@@ -45,8 +48,17 @@ struct KvClientOptions {
   bool resends = false;
 };
 
-// Each f that a KvClient serves.
-std::vector<Symbol> kv_client_ops();
+// The kinds of token that are sound, by the names that settings of targets take; the first is the
+// usual one.
+std::vector<std::string> sound_kv_tokens();
+std::optional<KvTokens> find_sound_kv_tokens(std::string_view name);
+// The option of a target that chooses one of them.
+TargetOption kv_token_option();
+
+// Whether a watch has a place to begin at: a revision of the store, or now where there are no tokens.
+bool kv_client_watches(KvTokens tokens);
+// Each f that a KvClient serves with such tokens.
+std::vector<Symbol> kv_client_ops(KvTokens tokens);
 
 // Null when the loop has no sockets (targets/asio/asio_loop.h). The loop must outlive the client.
 std::unique_ptr<Client> make_kv_client(Loop& loop, const NodeInfo& node, KvClientOptions options);
@@ -70,8 +82,8 @@ struct KvCall {
   std::string_view target;
   std::string body;
 };
-// The completion of an operation that cannot be sent: a guard is no number, or a txn has not the
-// form above. Else none.
+// The completion of an operation that cannot be sent: a guard is no token of this kind, or a txn has
+// not the form above. Else none.
 std::optional<Op> kv_refusal_of(const Op& op, const KvClientOptions& options = {});
 
 // What is sent for an operation without refusal. One that is not served aborts: a plan never has

@@ -348,6 +348,80 @@ TEST_F(KvOps, ReadBackAChangeHasTheTokenThatAReadGives) {
   EXPECT_EQ(run(del(), options).revision, Token(0));
 }
 
+Token key_version(const char* text) { return Token(Symbol(text)); }
+
+class KvKeyVersions : public KvOps {
+ protected:
+  Op step(const Op& op) {
+    EXPECT_FALSE(kv_refusal_of(op, options_));
+    return run(op, options_);
+  }
+  const KvClientOptions options_{.tokens = KvTokens::kKeyVersion};
+};
+
+TEST_F(KvKeyVersions, AreTheRevisionOfTheCreationAndTheKeysOwnVersion) {
+  EXPECT_EQ(step(read()).revision, Token(0)) << "absent";
+  EXPECT_EQ(step(write(1, Token(0))).revision, key_version("2.1"));
+  EXPECT_EQ(step(cas(1, 2)).revision, key_version("2.2"));
+  EXPECT_EQ(step(write(3, key_version("2.2"))).revision, key_version("2.3"));
+  const Op seen = step(read());
+  EXPECT_EQ(seen.revision, key_version("2.3"));
+  EXPECT_TRUE(seen.at.none()) << "the store's revision is no token here";
+  EXPECT_EQ(step(list("")).value.to_json(), R"([["k1",3,"2.3"]])");
+  EXPECT_EQ(step(del(key_version("2.3"))).revision, Token(0));
+}
+
+TEST_F(KvKeyVersions, AConflictNamesTheTokenThatAReadGives) {
+  step(write(1));
+  step(write(2));
+  for (const Op& op : {write(7, key_version("2.1")), del(key_version("9.2")), write(7, Token(0))}) {
+    const Op conflict = step(op);
+    ASSERT_EQ(conflict.type, OpType::kFail);
+    EXPECT_EQ(conflict.error->cls.text(), "conflict");
+    EXPECT_EQ(conflict.error->current, key_version("2.2"));
+    EXPECT_TRUE(conflict.at.none());
+  }
+  step(del());
+  EXPECT_EQ(step(write(7, key_version("2.2"))).error->current, Token(0));
+}
+
+TEST_F(KvKeyVersions, AKeyMadeAnewWithTheSameVersionIsAnotherState) {
+  const Token old = step(write(1)).revision;
+  step(del());
+  const Token made_anew = step(write(1)).revision;
+  EXPECT_EQ(old, key_version("2.1"));
+  EXPECT_EQ(made_anew, key_version("4.1"));
+  EXPECT_EQ(step(write(2, old)).error->cls.text(), "conflict");
+  EXPECT_EQ(step(del(old)).error->current, made_anew);
+  EXPECT_EQ(step(txn(R"([["w","k1",2]])", R"([["k1","2.1"]])")).error->current, made_anew);
+  EXPECT_EQ(step(write(2, made_anew)).revision, key_version("4.2"));
+}
+
+TEST_F(KvKeyVersions, ATxnSaysTheTokenOfEachKeyThatItWrote) {
+  step(write(1));
+  const Op done = step(txn(R"([["w","k1",2],["w","a",1],["w","b",null]])", R"([["k1","2.1"],["a",0]])"));
+  EXPECT_EQ(done.type, OpType::kOk);
+  EXPECT_TRUE(done.revision.none()) << "there is none for all";
+  EXPECT_EQ(done.extra["revisions"].to_json(), R"([["k1","2.2"],["a","3.1"],["b",0]])");
+  EXPECT_EQ(step(list("")).value.to_json(), R"([["a",1,"3.1"],["k1",2,"2.2"]])");
+  const Op refused = step(txn(R"([["w","a",2]])", R"([["a","3.1"],["k1","2.1"]])"));
+  EXPECT_EQ(refused.error->current, key_version("2.2"));
+  EXPECT_EQ(refused.error->extra["key"], Value("k1"));
+}
+
+TEST_F(KvKeyVersions, WhatIsNoSuchTokenIsNeverSent) {
+  for (const Token guard : {Token(5), key_version("5"), key_version("5."), key_version(".5"),
+                            key_version("05.1"), key_version("5.0"), key_version("5.1 "),
+                            key_version("-5.1"), key_version("etag")}) {
+    const auto refusal = kv_refusal_of(write(1, guard), options_);
+    ASSERT_TRUE(refusal) << guard.to_value().to_json();
+    EXPECT_EQ(refusal->error->cls.text(), "invalid");
+  }
+  EXPECT_TRUE(kv_refusal_of(txn("[]", R"([["a",7]])"), options_));
+  EXPECT_FALSE(kv_refusal_of(txn("[]", R"([["a","7.1"],["b",0]])"), options_));
+  EXPECT_TRUE(kv_refusal_of(write(1, key_version("5.1")))) << "nor this where tokens are revisions";
+}
+
 class KvValues : public KvOps {
  protected:
   Op step(Op op, int64_t intent = 0) {

@@ -101,8 +101,12 @@ class Path {
  private:
   explicit Path(const ServicePolicy& policy) : policy_(policy) {}
 
+  // Who compares the creation with 0 asks whether there is a value: no guard on a version.
   bool ignores(const Compare& compare) const {
-    return policy_.wrong_ignore_guards && compare.target == CompareTarget::kMod;
+    const bool of_value =
+        compare.target == CompareTarget::kValue ||
+        (compare.target == CompareTarget::kCreate && compare.number == 0);
+    return policy_.wrong_ignore_guards && !of_value;
   }
   std::optional<Error> decide(const Store& store, const TxnRequest& txn) {
     bool all = true;

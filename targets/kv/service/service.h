@@ -12,7 +12,8 @@ namespace assay::kv {
 
 // Wrong on purpose; each leaves out one step.
 struct ServicePolicy {
-  // Leaves out: the comparison of a key's token (MOD). Whatever guards a write, it happens.
+  // Leaves out: the comparison of a key's token (MOD; CREATE and VERSION). Whatever guards a write, it
+  // happens; what compares values is looked at.
   bool wrong_ignore_guards = false;
   // Leaves out: that every change has a token of its own.
   TokenKind token = TokenKind::kRevision;

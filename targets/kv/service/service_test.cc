@@ -245,6 +245,8 @@ TEST(ServicePolicy, WhoeverIgnoresGuardsWritesOverAnyVersionAndStillComparesValu
   EXPECT_EQ(policy.token("a"), 4);
   EXPECT_FALSE(policy.write_if({.target = CompareTarget::kValue, .key = "a", .value = "1"}, "4"));
   EXPECT_FALSE(policy.write_if({.target = CompareTarget::kCreate, .key = "a"}, "4"));
+  EXPECT_TRUE(policy.write_if({.target = CompareTarget::kCreate, .key = "a", .number = 9}, "4"));
+  EXPECT_TRUE(policy.write_if({.target = CompareTarget::kVersion, .key = "a", .number = 9}, "5"));
 }
 
 TEST(ServicePolicy, EveryKindOfTokenHonoursGuardsWhileNothingComesBack) {
