@@ -88,6 +88,11 @@ class Stats : public Checker {
     for (const auto& [name, outcomes] : by_node) {
       verdict.counts.emplace_back(name + " ok", outcomes.ok);
     }
+    for (auto& [name, outcomes] : by_f) {
+      if (outcomes.latencies.empty()) continue;
+      std::sort(outcomes.latencies.begin(), outcomes.latencies.end());
+      verdict.counts.emplace_back(name + " median us", outcomes.latencies[(outcomes.latencies.size() - 1) / 2] / 1000);
+    }
     for (const auto& [name, count] : errors) verdict.counts.emplace_back("error " + name, count);
     put_latencies(by_f, "latency of ", verdict);
     put_latencies(by_node, "latency on ", verdict);

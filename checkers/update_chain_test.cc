@@ -27,6 +27,26 @@ TEST(UpdateChain, AcceptsOnePathAlsoOverADelete) {
             "1 invoke write k 4 expected=0\n1 ok write k 4 revision=5 at=5\n");
   EXPECT_EQ(verdict.safety, Safety::kValid) << verdict.reason << headline_of(verdict);
   EXPECT_EQ(verdict.counts[0].second, 4);
+  EXPECT_THAT(verdict.counts, testing::Contains(testing::Pair("updates lost", 0)));
+}
+
+TEST(UpdateChain, CountsEveryAcceptedWriteThatReplacedWhatItsAuthorHadNotRead) {
+  // Of four writes over revision 2 three replace what they have not seen; the last one has seen it.
+  const std::string script =
+      std::string(kFirst) +
+      "1 invoke write k 2 expected=2\n2 invoke write k 3 expected=2\n3 invoke write k 4 expected=2\n"
+      "1 ok write k 2 revision=3 at=3\n2 ok write k 3 revision=4 at=4\n"
+      "3 ok write k 4 revision=5 at=5\n"
+      "1 invoke write k 5 expected=2\n1 ok write k 5 revision=6 at=6\n"
+      "2 invoke write k 6 expected=6\n2 ok write k 6 revision=7 at=7\n";
+  for (const char* token : {"orderable", "opaque"}) {
+    const Verdict verdict = judge(script, std::string(R"({"token":")") + token + R"("})");
+    EXPECT_THAT(verdict.counts, testing::Contains(testing::Pair("updates lost", 3))) << token;
+  }
+  const Verdict created = judge(std::string(kFirst) +
+                                "1 invoke write k 2 expected=0\n1 ok write k 2 revision=3 at=3\n");
+  EXPECT_THAT(created.counts, testing::Contains(testing::Pair("updates lost", 1)))
+      << "it was to be absent";
 }
 
 TEST(UpdateChain, TwoWritesAcceptedOverOneStateAreALostUpdateWhateverTheTokensAre) {

@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <set>
 
+#include "checkers/history/test_history.h"
+#include "checkers/registry.h"
 #include "harness/plan.h"
 
 namespace assay {
@@ -29,8 +31,10 @@ TEST(Experiments, CanBePlannedWithOneSeedAndEveryRunHasAFileOfItsOwn) {
   for (const Experiment& experiment : all_experiments()) {
     auto planned = plan_experiment(experiment, 7, ".");
     ASSERT_TRUE(planned.ok()) << planned.error().message;
-    EXPECT_EQ(planned->size(),
-              experiment.runs.size() * std::max<size_t>(1, experiment.x_values.size()));
+    size_t runs = 0;
+    for (const ExperimentRun& run : experiment.runs)
+      runs += std::max<size_t>(1, run.x_values.size());
+    EXPECT_EQ(planned->size(), runs);
     for (const PlannedRun& run : *planned) {
       EXPECT_TRUE(ids.insert(run.cell.id).second) << run.cell.id;
       EXPECT_EQ(run.cell.spec.seed, 7u);
@@ -51,9 +55,32 @@ TEST(Experiments, WhateverMustBeInvalidHasATwinThatMustBeValid) {
   }
 }
 
-TEST(Experiments, AFigureHasASweepAndLines) {
-  for (const Experiment& experiment : all_experiments())
-    EXPECT_EQ(experiment.x_values.empty(), experiment.figure.empty()) << experiment.name;
+TEST(Experiments, ASweepIsDrawnAsLinesOrAsAMatrix) {
+  for (const Experiment& experiment : all_experiments()) {
+    const bool drawn = !experiment.figure.empty() || experiment.quorum_patience;
+    EXPECT_EQ(!experiment.x_values.empty(), drawn) << experiment.name;
+    for (const FigureLine& line : experiment.figure) {
+      EXPECT_EQ(line.run.empty(), experiment.figure.front().run.empty()) << experiment.name;
+      EXPECT_TRUE(find_checker(line.checker)) << experiment.name << ": " << line.checker;
+    }
+    for (const ExperimentRun& run : experiment.runs)
+      EXPECT_EQ(!run.quorum.empty(), experiment.quorum_patience.has_value()) << experiment.name;
+  }
+}
+
+TEST(Experiments, AnswersAreOfStepsThatTheScriptNames) {
+  for (const Experiment& experiment : all_experiments()) {
+    auto planned = plan_experiment(experiment, 7, ".");
+    ASSERT_TRUE(planned.ok());
+    for (const PlannedRun& run : *planned) {
+      std::set<std::string> names;
+      if (run.cell.spec.script.is_array())
+        for (const Value& step : run.cell.spec.script.as_array())
+          names.insert(std::string(step.text_or("as", "")));
+      for (const auto& [step, word] : run.run->answers)
+        EXPECT_TRUE(names.contains(step)) << run.cell.id << ": " << step;
+    }
+  }
 }
 
 constexpr const char* kExperiment = R"({"name":"e","title":"t","source":"INV-009","passage":"p",
@@ -143,9 +170,57 @@ TEST(Experiments, AFigureIsACountOverAnother) {
   checker.counts = {{"n", 3}, {"of", 6}};
   run.add(checker);
   result.verdict = run;
-  EXPECT_EQ(figure_value({"l", "c", "n", "of", 1000}, result), 500.0);
-  EXPECT_EQ(figure_value({"l", "c", "n", "", 1}, result), 3.0);
-  EXPECT_EQ(figure_value({"l", "c", "absent", "", 1}, result), std::nullopt);
+  const auto value = [&](const char* count, const char* per, int64_t times) {
+    return figure_value({.checker = "c", .count = count, .per = per, .times = times}, result);
+  };
+  EXPECT_EQ(value("n", "of", 1000), 500.0);
+  EXPECT_EQ(value("n", "", 1), 3.0);
+  EXPECT_EQ(value("absent", "", 1), std::nullopt);
+}
+
+TEST(Experiments, ALineIsHeldToItsTrendItsMarginAndItsZeros) {
+  const std::vector<std::string> x{"1", "2", "4"};
+  const auto mismatch = [&](const FigureLine& line, std::vector<std::optional<double>> y) {
+    return line_mismatch(line, x, y);
+  };
+  const FigureLine rising{.label = "loss", .trend = "rising", .margin = 50, .zero = {"1"}};
+  EXPECT_EQ(mismatch(rising, {0, 300, 280}), "") << "within the margin";
+  EXPECT_THAT(mismatch(rising, {0, 300, 240}), HasSubstr("240.00 at 4 after 300.00"));
+  EXPECT_THAT(mismatch(rising, {1, 300, 400}), HasSubstr("at 1, expected 0"));
+  EXPECT_THAT(mismatch(rising, {0, 20, 0}), HasSubstr("goes from 0.00 to 0.00"));
+  EXPECT_THAT(mismatch(rising, {0, std::nullopt, std::nullopt}), HasSubstr("too short"));
+  EXPECT_THAT(mismatch({.label = "loss"}, {std::nullopt, std::nullopt, std::nullopt}),
+              HasSubstr("is empty"));
+  const FigureLine falling{.label = "done", .trend = "falling", .margin = 5};
+  EXPECT_EQ(mismatch(falling, {90, 50, 54}), "");
+  EXPECT_THAT(mismatch(falling, {90, 50, 60}), HasSubstr("60.00 at 4 after 50.00"));
+  EXPECT_THAT(mismatch(falling, {90, 89, 90}), HasSubstr("expected falling"));
+}
+
+constexpr std::string_view kAnswers =
+    "0 invoke write k 1 expected=0 step=created\n0 ok write k 1 revision=2\n"
+    "1 invoke write k 2 expected=0 step=again\n1 fail write k error=conflict current=2\n"
+    "1 invoke write k 3 expected=1 step=late\n1 fail write k error=conflict current=2\n"
+    "1 invoke write j 3 expected=2 step=absent\n1 fail write j error=conflict current=0\n"
+    "1 invoke write k 4 step=down\n1 fail write k error=refused\n"
+    "0 invoke write k 5 step=lost\n0 info write k error=timeout\n";
+
+TEST(Experiments, EachClassOfAnswerIsTakenForItselfAndForNoOther) {
+  const History history = history_of(kAnswers, "{}");
+  ExperimentRun run;
+  run.answers = {{"created", "ok"},       {"again", "already exists"}, {"late", "conflict"},
+                 {"absent", "not found"}, {"down", "refused"},         {"lost", "unknown"}};
+  EXPECT_EQ(answers_mismatch(run, history), "");
+  const auto right = run.answers;
+  for (const auto& [step, word] : right) {
+    for (const auto& [other, wrong] : right) {
+      if (word == wrong) continue;
+      run.answers = {{step, wrong}};
+      EXPECT_THAT(answers_mismatch(run, history), HasSubstr("answered " + word)) << step << wrong;
+    }
+  }
+  run.answers = {{"never", "ok"}};
+  EXPECT_THAT(answers_mismatch(run, history), HasSubstr("it was not performed"));
 }
 
 TEST(Experiments, AFileThatIsNotOneIsRefusedByName) {

@@ -208,6 +208,22 @@ void plan_workers(Plan& plan) {
   spec.concurrency_per_node = 0;
 }
 
+// Some settings speak of more workers on one key than a group has.
+Result<void> widen_groups(Plan& plan, const TestSpec& asked) {
+  auto settings = workload_settings_of(plan.spec, *plan.workload);
+  if (!settings) return settings.error();
+  const int wanted = plan.workload->group_min(*settings);
+  if (wanted <= plan.group_size) return {};
+  if (asked.concurrency && *asked.concurrency < wanted)
+    return input_error("the workload \"" + plan.spec.workload + "\" is to have " +
+                       std::to_string(wanted) + " writers on a key, and there are " +
+                       std::to_string(*asked.concurrency) + " workers: more concurrency is needed");
+  plan.group_size = wanted;
+  plan.concurrency = (std::max(plan.concurrency, wanted) + wanted - 1) / wanted * wanted;
+  plan.spec.concurrency = plan.concurrency;
+  return {};
+}
+
 void plan_times(Plan& plan) {
   TestSpec& spec = plan.spec;
   plan.lead_in = std::min(seconds(5), spec.time_limit / 10);
@@ -343,6 +359,7 @@ Result<Plan> make_plan(const TestSpec& spec) {
   auto workload = look_up_workload(plan.spec);
   if (!workload) return workload.error();
   plan.workload = *workload;
+  if (auto widened = widen_groups(plan, spec); !widened) return widened.error();
   if (auto faults = plan_faults(plan); !faults) return faults.error();
   plan_times(plan);
   if (auto planned = plan_workload(plan); !planned) return planned.error();

@@ -204,6 +204,24 @@ TEST(Plan, WorkersFillWholeGroupsAndCoverEveryNode) {
   }
 }
 
+TEST(Plan, AKeyHasAsManyWritersAsItIsAskedToHave) {
+  TestSpec spec = spec_of({{"workload", "counter"}});
+  spec.set["counter.writers"] = "40";
+  for (const auto& [asked, workers] : std::vector<std::pair<std::string, int>>{{"", 40}, {"64", 80}}) {
+    if (!asked.empty()) ASSERT_TRUE(set_option(spec, "concurrency", asked).ok());
+    auto plan = make_plan(spec);
+    ASSERT_TRUE(plan.ok()) << plan.error().message;
+    EXPECT_EQ(plan->group_size, 40);
+    EXPECT_EQ(plan->concurrency, workers);
+  }
+  ASSERT_TRUE(set_option(spec, "concurrency", "20").ok());
+  auto plan = make_plan(spec);
+  ASSERT_FALSE(plan.ok());
+  EXPECT_EQ(plan.error().message,
+            "the workload \"counter\" is to have 40 writers on a key, and there are 20 workers: more "
+            "concurrency is needed");
+}
+
 TEST(Plan, TheHeaderSaysWhatTheCheckersNeed) {
   auto plan = make_plan(spec_of({{"seed", "7"}, {"nodes", "3"}}));
   ASSERT_TRUE(plan.ok());

@@ -3,10 +3,12 @@
 #include <chrono>
 #include <ctime>
 
+#include "checkers/history/history_io.h"
 #include "checkers/history/json_text.h"
 #include "checkers/words.h"
+#include "harness/quorum.h"
 #include "results/files.h"
-#include "results/report/markup.h"
+#include "results/report/matrix.h"
 #include "results/report/series.h"
 #include "results/store.h"
 
@@ -17,15 +19,36 @@ struct Played {
   PlannedRun planned;
   std::optional<CellResult> result;
   int tries = 0;
+  std::string beyond_verdict;       // how its history is not as expected, though the verdict may be
+  std::vector<QuorumCell> quorum;   // the row of a matrix
 
   bool undecided() const {
     const std::string& expect = planned.run->expect;
+    for (const QuorumCell& cell : quorum)
+      if (!cell.not_measured.empty()) return true;
     if (!result || !result->verdict || result->word() == "failed") return true;
     if (expect == "any" || expect == "sound") return false;
     return result->word() == "vacuous" || result->word() == "unknown";
   }
   std::string mismatch() const {
-    return result ? mismatch_of(planned, *result) : "it was not played";
+    if (!result) return "it was not played";
+    const std::string otherwise = mismatch_of(planned, *result);
+    return otherwise.empty() ? beyond_verdict : otherwise;
+  }
+
+  // What is expected of the history itself.
+  void read_history_of_run() {
+    quorum.clear();
+    beyond_verdict.clear();
+    const ExperimentRun& run = *planned.run;
+    if ((run.answers.empty() && run.quorum.empty()) || !result->verdict) return;
+    auto history = read_history(result->run_folder + "/history.jsonl");
+    if (!history) {
+      beyond_verdict = history.error().message;
+      return;
+    }
+    beyond_verdict = answers_mismatch(run, *history);
+    if (!run.quorum.empty()) quorum = quorum_row(*history);
   }
 };
 
@@ -65,7 +88,7 @@ class Play {
       if (!experiment->pending.empty()) continue;
       auto planned = plan_experiment(*experiment, options_.seed, options_.bin_dir);
       if (!planned) return planned.error();
-      for (PlannedRun& run : *planned) played_.push_back({std::move(run), std::nullopt, 0});
+      for (PlannedRun& run : *planned) played_.emplace_back().planned = std::move(run);
     }
     return {};
   }
@@ -88,6 +111,7 @@ class Play {
     Played& played = played_[at];
     played.result = result;
     ++played.tries;
+    played.read_history_of_run();
     const std::string mismatch = played.mismatch();
     console_.note(played.planned.cell.id + ": " + result.word() +
                   (mismatch.empty() ? "" : "  NOT AS EXPECTED: " + mismatch));
@@ -108,7 +132,7 @@ class Play {
       ++pending;
       table += "| " + experiment->name + " | | | pending | | " + experiment->pending + " |\n";
     }
-    wrong += draw_figures();
+    wrong += draw_figures() + draw_matrices();
     const std::string summary = std::to_string(right) + " as expected, " + std::to_string(wrong) +
                                 " not, " + counted(static_cast<size_t>(pending), "experiment", "experiments") + " pending";
     console_.say(table + "\n" + summary);
@@ -120,7 +144,10 @@ class Play {
                                      {Symbol("not_as_expected"), Value(wrong)},
                                      {Symbol("pending"), Value(pending)},
                                      {Symbol("runs"), Value::array(std::move(rows))}});
-    const auto written = write_file(folder_ + "/table.md", table + "\n" + summary + "\n");
+    std::string problems;
+    for (const std::string& problem : problems_) problems += "\n" + problem + "\n";
+    const auto written =
+        write_file(folder_ + "/table.md", table + matrices_ + problems + "\n" + summary + "\n");
     const auto kept = write_file(folder_ + "/experiments.json", pretty_json(all));
     if (console_.json()) std::fputs(pretty_json(all).c_str(), stdout);
     if (!written || !kept) {
@@ -162,44 +189,80 @@ class Play {
     int wrong = 0;
     for (const Experiment* experiment : experiments_) {
       if (experiment->figure.empty() || !experiment->pending.empty()) continue;
-      for (const ExperimentRun& run : experiment->runs) wrong += draw_figure(*experiment, run);
+      if (!experiment->figure.front().run.empty()) {
+        wrong += draw_figure(*experiment, nullptr);
+        continue;
+      }
+      for (const ExperimentRun& run : experiment->runs) wrong += draw_figure(*experiment, &run);
     }
     return wrong;
   }
 
-  int draw_figure(const Experiment& experiment, const ExperimentRun& run) {
-    Series series{experiment.title + " (" + run.name + ")", experiment.x_label, experiment.x_values, {}};
+  // Of one run; nullptr: of those that the lines name.
+  int draw_figure(const Experiment& experiment, const ExperimentRun* run) {
+    const std::string of_run = run ? " (" + run->name + ")" : "";
+    Series series{experiment.title + of_run, experiment.x_label, experiment.x_values, {}};
+    const std::string name = experiment.name + (run ? "--" + run->name : "");
+    int wrong = 0;
     for (const FigureLine& line : experiment.figure) {
-      SeriesLine drawn{line.label, {}};
-      for (const Played& played : played_)
-        if (played.planned.experiment == &experiment && played.planned.run == &run)
-          drawn.y.push_back(played.result ? figure_value(line, *played.result) : std::nullopt);
-      series.lines.push_back(std::move(drawn));
+      series.lines.push_back({run ? line.label : line.run + ": " + line.label,
+                              values_of(experiment, run ? run->name : line.run, line)});
+      const std::string problem = line_mismatch(line, series.x, series.lines.back().y);
+      if (problem.empty()) continue;
+      ++wrong;
+      tell_problem(name, problem);
     }
-    const std::string name = experiment.name + "--" + run.name;
-    if (auto made = make_folders(folder_ + "/figures"); made)
-      (void)write_file(folder_ + "/figures/" + name + ".svg", series_svg(series));
-    const std::string problem = problem_of(experiment, series);
-    if (!problem.empty()) problems_.push_back(name + ": NOT AS EXPECTED: " + problem);
-    return problem.empty() ? 0 : 1;
+    draw(name, series_svg(series));
+    return wrong;
   }
 
-  // Empty, or against the trend that is claimed of the first line (from its first to its last).
-  static std::string problem_of(const Experiment& experiment, const Series& series) {
-    for (const SeriesLine& line : series.lines) {
-      bool any = false;
-      for (const auto& y : line.y) any |= y.has_value();
-      if (!any) return "the series \"" + line.label + "\" is empty";
+  std::vector<std::optional<double>> values_of(const Experiment& experiment, const std::string& run,
+                                               const FigureLine& line) const {
+    std::vector<std::optional<double>> values(experiment.x_values.size());
+    for (const Played& played : played_) {
+      if (played.planned.experiment != &experiment || played.planned.run->name != run) continue;
+      for (size_t i = 0; i < values.size(); ++i)
+        if (experiment.x_values[i] == played.planned.x && played.result)
+          values[i] = figure_value(line, *played.result);
     }
-    if (experiment.trend.empty()) return "";
-    std::vector<double> known;
-    for (const auto& y : series.lines.front().y)
-      if (y) known.push_back(*y);
-    const bool holds = experiment.trend == "rising" ? known.back() > known.front()
-                                                    : known.back() < known.front();
-    if (holds) return "";
-    return series.lines.front().label + " goes from " + report::fixed(known.front(), 1) + " to " +
-           report::fixed(known.back(), 1) + ", expected " + experiment.trend;
+    return values;
+  }
+
+  int draw_matrices() {
+    int wrong = 0;
+    for (const Experiment* experiment : experiments_) {
+      if (!experiment->quorum_patience || !experiment->pending.empty()) continue;
+      for (const ExperimentRun& run : experiment->runs) wrong += draw_matrix(*experiment, run);
+    }
+    return wrong;
+  }
+
+  int draw_matrix(const Experiment& experiment, const ExperimentRun& run) {
+    std::vector<QuorumCell> cells;
+    std::vector<int> sizes;
+    for (const Played& played : played_) {
+      if (played.planned.run != &run) continue;
+      sizes.push_back(played.planned.cell.spec.nodes.value_or(0));
+      cells.insert(cells.end(), played.quorum.begin(), played.quorum.end());
+    }
+    const std::string name = experiment.name + "--" + run.name;
+    const Matrix matrix = quorum_matrix(cells, sizes, experiment.title + " (" + run.name + ")");
+    draw(name, matrix_svg(matrix));
+    console_.say(matrix_text(matrix));
+    matrices_ += "\n" + matrix_text(matrix);
+    const auto problems = judge_quorum(cells, sizes, run.quorum);
+    for (const std::string& problem : problems) tell_problem(name, problem);
+    return static_cast<int>(problems.size());
+  }
+
+  void draw(const std::string& name, const std::string& svg) {
+    auto made = make_folders(folder_ + "/figures");
+    if (made) made = write_file(folder_ + "/figures/" + name + ".svg", svg);
+    if (!made) console_.error(made.error().message);
+  }
+
+  void tell_problem(const std::string& name, const std::string& problem) {
+    problems_.push_back(name + ": NOT AS EXPECTED: " + problem);
   }
 
   const std::vector<const Experiment*>& experiments_;
@@ -208,6 +271,7 @@ class Play {
   std::string folder_;
   std::vector<Played> played_;
   std::vector<std::string> problems_;
+  std::string matrices_;  // as tables
 };
 
 }  // namespace

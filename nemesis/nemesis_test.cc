@@ -6,9 +6,11 @@
 #include <algorithm>
 #include <set>
 
+#include "checkers/history/history_io.h"
 #include "checkers/history/vocabulary.h"
 #include "nemesis/own.h"
 #include "nemesis/partition.h"
+#include "nemesis/script.h"
 #include "nemesis/victims.h"
 #include "workloads/gen/simulate.h"
 
@@ -311,6 +313,27 @@ TEST(Kill, ARestartIsNoProofOfTheKill) {
     EXPECT_TRUE(done.value["bit"].is_null()) << done.value.to_json();
   });
   EXPECT_GT(stops, 0);
+}
+
+TEST(Script, ASplitCutsEveryLinkBetweenTwoSidesAndNoneWithinOne) {
+  FakeCluster cluster(5);
+  ScriptNemesis script(cluster);
+  Op split;
+  split.process = kNemesis;
+  split.f = start_of("partition");
+  split.value = *parse_value(R"({"sides":[["n1","n2"],["n3","n4"],["n5"]]})");
+  Op done;
+  script.invoke(split, [&](Op answer) { done = std::move(answer); });
+  const auto cut = links(cluster.cuts);
+  EXPECT_EQ(cut.size(), 16u);
+  EXPECT_TRUE(!cut.contains({0, 1}) && !cut.contains({3, 2}) && cut.contains({1, 4}));
+  EXPECT_EQ(done.value["cut"].as_array().size(), 16u);
+  EXPECT_EQ(done.value["victims"].as_array().size(), 5u);
+  EXPECT_TRUE(done.value.bool_or("bit", false));
+  split.f = stop_of("partition");
+  split.value = {};
+  script.invoke(split, [](const Op&) {});
+  EXPECT_TRUE(cluster.cuts.empty());
 }
 
 TEST_P(EveryNemesis, SaysWhereItHadNoLeaderToAimAt) {

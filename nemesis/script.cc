@@ -1,6 +1,7 @@
 #include "nemesis/script.h"
 
 #include <numeric>
+#include <set>
 
 #include "checkers/history/vocabulary.h"
 #include "nemesis/victims.h"
@@ -39,12 +40,31 @@ void ScriptNemesis::invoke(const Op& op, std::function<void(Op)> done) {
 }
 
 void ScriptNemesis::cut(const Op& op, std::function<void(Op)> done) {
-  const Cut added{node(op.value.text_or("from", "")), node(op.value.text_or("to", ""))};
-  ASSAY_CHECK(added.from >= 0 && added.to >= 0, "the plan checks a script's nodes");
-  cuts_.push_back(added);
-  cluster_.cut(cuts_, [this, op, added, done = std::move(done)](const Result<Effect>& seen) {
-    done(fault_started(op, cluster_, {added.to}, {added}, seen));
+  const std::vector<Cut> added = asked_cuts(op.value);
+  std::set<int> deaf;
+  for (const Cut& cut : added) {
+    ASSAY_CHECK(cut.from >= 0 && cut.to >= 0, "the plan checks a script's nodes");
+    deaf.insert(cut.to);
+    cuts_.push_back(cut);
+  }
+  cluster_.cut(cuts_, [this, op, added, deaf, done = std::move(done)](const Result<Effect>& seen) {
+    done(fault_started(op, cluster_, {deaf.begin(), deaf.end()}, added, seen));
   });
+}
+
+std::vector<Cut> ScriptNemesis::asked_cuts(const Value& value) const {
+  const Value& sides = value["sides"];
+  if (!sides.is_array()) return {{node(value.text_or("from", "")), node(value.text_or("to", ""))}};
+  std::vector<Cut> cuts;
+  for (const Value& side : sides.as_array()) {
+    for (const Value& other : sides.as_array()) {
+      if (&side == &other) continue;
+      for (const Value& from : side.as_array())
+        for (const Value& to : other.as_array())
+          cuts.push_back({node(from.as_text()), node(to.as_text())});
+    }
+  }
+  return cuts;
 }
 
 void ScriptNemesis::on_process(const Op& op, bool begin, std::function<void(Op)> done) {

@@ -1,7 +1,8 @@
 // ScriptNemesis: executes the faults that a script names one by one, on the nodes that it names.
 //
 // The operations are those of the vocabulary, with the victims in the invocation's value:
-//   start-partition {"from","to"} adds one directed cut; stop-partition {} heals all cuts
+//   start-partition {"from","to"} adds one directed cut, {"sides": [[node …] …]} all links between
+//   two of them; stop-partition {} heals all cuts
 //   start-kill, stop-kill, start-pause, stop-pause {"node"}; a stop without node is for all nodes
 #pragma once
 
@@ -20,6 +21,7 @@ class ScriptNemesis : public NemesisRun {
  private:
   int node(std::string_view name) const;  // -1: none of that name
   void cut(const Op& op, std::function<void(Op)> done);
+  std::vector<Cut> asked_cuts(const Value& value) const;
   void on_process(const Op& op, bool begin, std::function<void(Op)> done);
 
   Cluster& cluster_;

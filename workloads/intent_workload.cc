@@ -10,6 +10,13 @@ std::vector<WorkloadOption> IntentWorkload::options() const {
   return options;
 }
 
+int IntentWorkload::group_min(const std::map<std::string, std::string>& settings) const {
+  WorkloadOptions options{Rng(0)};
+  options.settings = settings;
+  SettingsReader reader(*this, options);
+  return static_cast<int>(reader.number("writers", 0, writers_max()));
+}
+
 Op IntentWorkload::look(Symbol key) const {
   Op op;
   op.f = f::read;

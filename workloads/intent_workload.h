@@ -16,6 +16,7 @@ class IntentWorkload : public Workload {
  public:
   bool guarded() const override { return true; }
   std::vector<WorkloadOption> options() const override;
+  int group_min(const std::map<std::string, std::string>& settings) const override;
   Result<std::unique_ptr<WorkloadRun>> start(const WorkloadOptions& options) const override;
 
  protected:

@@ -20,7 +20,10 @@ class IntentActor final : public Actor {
   bool between() const override { return step_ == Step::kBegin; }
 
   Turn turn(Nanos now) override {
-    if (step_ == Step::kBegin) begin();
+    if (step_ == Step::kBegin) {
+      if (intent_ == 0) rest(now);  // not all at once
+      begin();
+    }
     if (step_ == Step::kWrite) return {write_, std::max(now, not_before_)};
     Op look = change_->look();
     put_extra(look, "intent", Value(intent_));
@@ -51,7 +54,14 @@ class IntentActor final : public Actor {
     step_ = Step::kLook;
   }
 
-  void end() { step_ = Step::kBegin; }
+  void end() {
+    step_ = Step::kBegin;
+    rest(not_before_);
+  }
+  void rest(Nanos now) {
+    if (options_.rest_max > Nanos{})
+      not_before_ = now + Nanos{rng_.between(0, options_.rest_max.count)};
+  }
 
   void saw(const Op& seen, Nanos now) {
     std::optional<Op> write = change_->decide(seen);
@@ -104,7 +114,8 @@ std::vector<WorkloadOption> intent_options() {
   return {{"retry", "default",
            "after a conflict: default (5 attempts, 10 ms apart), backoff (4 attempts, 10 ms and 5 "
            "times more each), forever, never"},
-          {"think", "0ms", "between observing and writing: up to so long"}};
+          {"think", "0ms", "between observing and writing: up to so long"},
+          {"rest", "0ms", "between one intent of a writer and its next: up to so long"}};
 }
 
 IntentOptions read_intent_options(SettingsReader& settings) {
@@ -115,6 +126,7 @@ IntentOptions read_intent_options(SettingsReader& settings) {
   if (retry == "forever") options.retry.attempts_max = INT64_MAX;
   if (retry == "never") options.retry.attempts_max = 1;
   options.think_max = settings.duration("think");
+  options.rest_max = settings.duration("rest");
   return options;
 }
 

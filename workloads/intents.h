@@ -24,12 +24,13 @@ struct Retry {
   int64_t jitter_percent = 10;  // of the pause, drawn and added
 };
 
-// The options "retry" and "think" of a workload whose writers are intents.
+// The options "retry", "think" and "rest" of a workload whose writers are intents.
 std::vector<WorkloadOption> intent_options();
 
 struct IntentOptions {
   Retry retry;
   Nanos think_max;  // between observing and writing: drawn in [0, this]
+  Nanos rest_max;   // between one intent and the next, likewise
 };
 IntentOptions read_intent_options(SettingsReader& settings);
 

@@ -36,6 +36,7 @@ class IntentsTest : public ::testing::Test {
                       int64_t operations = 0) {
     IntentOptions options;
     options.retry = retry;
+    options.rest_max = rest_max_;
     const auto numbers = std::make_shared<Numbers>();
     auto gen = actors(
         [&](int) {
@@ -52,6 +53,7 @@ class IntentsTest : public ::testing::Test {
       if (event.op.type == OpType::kInvoke) invocations.push_back(event.op);
     return invocations;
   }
+  Nanos rest_max_;
   static std::string told(const std::vector<Op>& ops) {
     std::string text;
     for (const Op& op : ops) {
@@ -110,6 +112,20 @@ TEST_F(IntentsTest, PauseLongerAfterEachConflictWhereThePolicySaysSo) {
   for (size_t i = 2; i <= 6; i += 2)  // a write takes 1 ms
     pauses.push_back((ops[i].time - ops[i - 1].time).count / 1'000'000 - 1);
   EXPECT_THAT(pauses, ElementsAre(10, 50, 250));
+}
+
+TEST_F(IntentsTest, RestBetweenOneAndTheNextAndNeverBetweenLookingAndWriting) {
+  rest_max_ = milliseconds(100);
+  const auto ops = run({}, seconds(2), [](const Op& op, Worker) { return complete(op, OpType::kOk); });
+  ASSERT_GT(ops.size(), 20u);
+  int64_t rested = 0;
+  for (size_t i = 1; i < ops.size(); ++i) {
+    const Nanos gap = ops[i].time - ops[i - 1].time;
+    if (ops[i].f == f::write) EXPECT_LE(gap, milliseconds(2));
+    if (ops[i].f == f::read) EXPECT_LE(gap, milliseconds(102));
+    rested += gap > milliseconds(10);
+  }
+  EXPECT_GT(rested, 5);
 }
 
 TEST_F(IntentsTest, LeaveNothingInTheMiddleWhenTheirOperationsAreUsedUp) {

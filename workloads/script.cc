@@ -22,12 +22,23 @@ class ScriptGenerator final : public Generator {
         group_size_(group_size),
         nodes_(nodes),
         answers_(script_.steps().size()),
-        under_way_(script_.steps().size()) {}
+        under_way_(script_.steps().size()),
+        begun_(script_.steps().size()) {}
 
   Next next(const Context& context) override {
+    Nanos wake = kNever;
+    proposed_again_ = again_.size();
+    for (size_t i = 0; i < again_.size(); ++i) {
+      const Worker worker = worker_for(context, script_.steps()[again_[i].step]);
+      if (context.now < again_[i].not_before) wake = std::min(wake, again_[i].not_before);
+      if (context.now < again_[i].not_before || worker == kNoWorker) continue;
+      proposed_again_ = i;
+      return proposal(context, again_[i].op, worker);
+    }
     for (; current_ < script_.steps().size(); ++current_) {
       const ScriptStep& step = script_.steps()[current_];
-      if (must_wait(step)) return Next::pending();
+      if (must_wait(step)) return Next::pending(wake);
+      if (step.kind == ScriptStep::Kind::kAnswers) continue;
       std::string why;
       std::optional<Op> op = script_.resolve(current_, answers_, why);
       if (!op) {
@@ -35,28 +46,38 @@ class ScriptGenerator final : public Generator {
         continue;
       }
       const Worker worker = worker_for(context, step);
-      if (worker == kNoWorker) return Next::pending();
-      op->process = context.workers->process(worker);
-      op->time = context.now;
-      return Next::ready(std::move(*op), worker);
+      if (worker == kNoWorker) return Next::pending(wake);
+      return proposal(context, std::move(*op), worker);
     }
-    return awaited_ == kNone ? Next::done() : Next::pending();
+    return awaited_ == kNone && !may_try_again() ? Next::done() : Next::pending(wake);
   }
 
   void taken(const Context& context, const Next& next) override {
     step_of_worker_.resize(static_cast<size_t>(context.workers->size()), kNone);
+    if (proposed_again_ < again_.size()) {
+      step_of_worker_[next.worker] = again_[proposed_again_].step;
+      again_.erase(again_.begin() + static_cast<ptrdiff_t>(proposed_again_));
+      return;
+    }
     step_of_worker_[next.worker] = current_;
+    begun_[current_] = context.now;
     under_way_[current_] = true;
     if (!script_.steps()[current_].async) awaited_ = current_;
     ++current_;
   }
 
-  void update(const Context&, Worker worker, const Op& completion) override {
+  void update(const Context& context, Worker worker, const Op& completion) override {
     if (static_cast<size_t>(worker) >= step_of_worker_.size()) return;
     const size_t step = std::exchange(step_of_worker_[worker], kNone);
     if (step == kNone) return;
-    under_way_[step] = false;
     answers_[step] = completion;
+    if (completion.type != OpType::kOk &&
+        context.now < begun_[step] + script_.steps()[step].until_ok) {
+      std::string ignored;
+      if (auto op = script_.resolve(step, answers_, ignored))
+        return again_.push_back({step, std::move(*op), context.now + kRest});
+    }
+    under_way_[step] = false;
     if (awaited_ == step) awaited_ = kNone;
   }
 
@@ -64,10 +85,32 @@ class ScriptGenerator final : public Generator {
 
  private:
   static constexpr size_t kNone = SIZE_MAX;
+  static constexpr Nanos kRest = milliseconds(50);  // before an operation is tried again
+
+  struct Again {
+    size_t step;
+    Op op;
+    Nanos not_before;
+  };
+
+  static Next proposal(const Context& context, Op op, Worker worker) {
+    op.process = context.workers->process(worker);
+    op.time = context.now;
+    return Next::ready(std::move(op), worker);
+  }
 
   bool must_wait(const ScriptStep& step) const {
+    if (step.kind == ScriptStep::Kind::kAnswers &&
+        std::find(under_way_.begin(), under_way_.end(), true) != under_way_.end())
+      return true;
     return awaited_ != kNone || std::any_of(step.needs.begin(), step.needs.end(),
                                             [&](size_t needed) { return under_way_[needed]; });
+  }
+
+  bool may_try_again() const {
+    for (size_t step = 0; step < under_way_.size(); ++step)
+      if (under_way_[step] && script_.steps()[step].until_ok > Nanos{}) return true;
+    return false;
   }
 
   Worker worker_for(const Context& context, const ScriptStep& step) const {
@@ -90,6 +133,9 @@ class ScriptGenerator final : public Generator {
   std::vector<size_t> step_of_worker_;
   std::vector<std::optional<Op>> answers_;  // by step
   std::vector<bool> under_way_;             // by step
+  std::vector<Nanos> begun_;                // by step
+  std::vector<Again> again_;                // operations to be tried again
+  size_t proposed_again_ = 0;               // of these the one proposed; their count: none
   std::vector<std::string> remarks_;
 };
 

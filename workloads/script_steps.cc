@@ -35,11 +35,12 @@ struct NemesisWord {
 };
 constexpr NemesisWord kNemesisWords[] = {
     {"cut", "partition", true, {"from", "to"}}, {"heal", "partition", false, {}},
+    {"split", "partition", true, {}},
     {"kill", "kill", true, {"node"}},           {"start", "kill", false, {"node"}},
     {"pause", "pause", true, {"node"}},         {"resume", "pause", false, {"node"}},
 };
 
-constexpr std::string_view kWaits[] = {"converged", "leader", "blocked"};
+constexpr std::string_view kWaits[] = {"converged", "leader", "blocked", "answers"};
 constexpr std::string_view kWaitFor = "10s";  // where the step does not say
 
 struct FieldWord {
@@ -125,8 +126,14 @@ class ScriptParser {
     const auto* word = find_word(kClientWords, "f", [](const ClientWord& w) { return w.f; });
     if (!word) return unknown_word("f", kClientWords, [](const ClientWord& w) { return w.f; });
     step_.op.f = Symbol(word->f);
-    if (auto known = only({"on", "f", "key", "value", "expected", "as", "async"}); !known) {
+    if (auto known = only({"on", "f", "key", "value", "expected", "as", "async", "until_ok"});
+        !known) {
       return known;
+    }
+    if (has("until_ok")) {
+      auto span = read_span("until_ok", {});
+      if (!span) return span.error();
+      step_.until_ok = *span;
     }
     if (auto on = read_node("on"); !on) return on.error();
     step_.node = index_of((*item_)["on"].as_text());
@@ -214,6 +221,7 @@ class ScriptParser {
       }
     }
     step_.name = name.as_symbol();
+    step_.op.extra = Value::object({{Symbol("step"), name}});
     return {};
   }
 
@@ -231,12 +239,35 @@ class ScriptParser {
       if (!member.empty()) members.push_back(member);
     }
     const std::vector<std::string_view> nodes(members.begin() + 1, members.end());
+    const bool splits = word->word == "split";
+    if (splits) members.push_back("sides");
     members.push_back("async");
     if (auto known = only(members); !known) return known;
+    if (splits) return read_sides();
     if (auto kept = keep_nodes(nodes); !kept) return kept;
     if (has("from") && (*item_)["from"] == (*item_)["to"]) {
       return input_error("a cut is between two nodes, and both are " + (*item_)["to"].to_json());
     }
+    return {};
+  }
+
+  Result<void> read_sides() {
+    const Value& sides = (*item_)["sides"];
+    if (!sides.is_array() || sides.as_array().size() < 2) return wrong("sides", "lists of nodes");
+    std::vector<bool> named(nodes_.size());
+    for (const Value& side : sides.as_array()) {
+      if (!side.is_array() || side.as_array().empty()) return wrong("sides", "lists of nodes");
+      for (const Value& node : side.as_array()) {
+        const int index = node.is_string() ? index_of(node.as_text()) : -1;
+        if (index < 0) return unknown_node(node, "sides");
+        if (named[index])
+          return input_error("the node " + node.to_json() + " is on two of the \"sides\"");
+        named[index] = true;
+      }
+    }
+    for (size_t i = 0; i < nodes_.size(); ++i)
+      if (!named[i]) return input_error("the node " + quoted(nodes_[i]) + " is on none of the \"sides\"");
+    step_.op.value = Value::object({{Symbol("sides"), sides}});
     return {};
   }
 
@@ -247,13 +278,22 @@ class ScriptParser {
     if (auto known = only({"wait", "for", "async"}); !known) return known;
     const auto* word = find_word(kWaits, "wait", [](std::string_view w) { return w; });
     if (!word) return unknown_word("wait", kWaits, [](std::string_view w) { return w; });
-    const Value span = has("for") ? (*item_)["for"] : Value(kWaitFor);
-    if (!span.is_string()) return wrong("for", "a span of time such as \"5s\"");
-    if (auto parsed = parse_duration(span.as_text()); !parsed) {
-      return input_error("\"for\": " + parsed.error().message);
+    if (*word == "answers") {
+      step_.kind = ScriptStep::Kind::kAnswers;
+      return only({"wait"});
     }
+    const Value span = has("for") ? (*item_)["for"] : Value(kWaitFor);
+    if (auto read = read_span("for", span); !read) return read.error();
     step_.op.value = Value::object({{Symbol("wait"), (*item_)["wait"]}, {Symbol("for"), span}});
     return {};
+  }
+
+  Result<Nanos> read_span(std::string_view member, const Value& otherwise) const {
+    const Value& span = has(member) ? (*item_)[member] : otherwise;
+    if (!span.is_string()) return wrong(member, "a span of time such as \"5s\"");
+    auto parsed = parse_duration(span.as_text());
+    if (!parsed) return input_error(quoted(member) + ": " + parsed.error().message);
+    return *parsed;
   }
 
   // Members that name nodes, into the operation's value.
@@ -271,6 +311,9 @@ class ScriptParser {
     if (!has(member)) return missing(member);
     const Value& node = (*item_)[member];
     if (node.is_string() && index_of(node.as_text()) >= 0) return {};
+    return unknown_node(node, member);
+  }
+  Error unknown_node(const Value& node, std::string_view member) const {
     return input_error("unknown node " + node.to_json() + " in " + quoted(member) +
                        ": expected one of " +
                        listed(nodes_, [](const std::string& name) { return name; }));

@@ -3,11 +3,15 @@
 // A step is an object of one of three kinds:
 //   {"on": node, "f": …, "key": …, "value": …, "expected": token, "as": name}   a client operation
 //   {"nemesis": "cut", "from": node, "to": node}, {"nemesis": "heal"},
+//   {"nemesis": "split", "sides": [[node …], [node …] …]},
 //   {"nemesis": "kill"|"start"|"pause"|"resume", "node": node}                  a fault
-//   {"wait": "converged"|"leader"|"blocked", "for": "5s"}                       a wait
-// The nemesis gets them as start-partition {from, to} (one more directed cut), stop-partition (all
-// cuts), start-kill, stop-kill, start-pause, stop-pause {node}, and wait {wait, for}. Each step
-// may say "async": true: the next one does not wait for it to complete.
+//   {"wait": "converged"|"leader"|"blocked", "for": "5s"}, {"wait": "answers"}  a wait
+// The nemesis gets them as start-partition {from, to} (one more directed cut) or {sides} (every link
+// between two of them: each node is on one), stop-partition (all cuts), start-kill, stop-kill,
+// start-pause, stop-pause {node}, and wait {wait, for}. Each step may say "async": true: the next one
+// does not wait for it to complete; a wait for answers is over when none is under way. An operation
+// that says "until_ok": "5s" is tried again for so long, as operations of their own, until it is
+// answered ok; its answer is the last one. The name that "as" gives stands in extra "step".
 //
 // Later steps use the answer to a step that is named by "as", in their value and expected:
 //   "$a.value"     the value that it gave; of an ok answer
@@ -23,6 +27,7 @@
 
 #include "checkers/history/error.h"
 #include "checkers/history/op.h"
+#include "checkers/history/time.h"
 
 namespace assay {
 
@@ -35,12 +40,13 @@ struct AnswerRef {
 };
 
 struct ScriptStep {
-  enum class Kind : uint8_t { kClient, kNemesis, kWait };
+  enum class Kind : uint8_t { kClient, kNemesis, kWait, kAnswers };
   Kind kind = Kind::kClient;
   int node = -1;  // of a client step, ordinal from 0
   Op op;          // references in value stand as they were written
   Symbol name;    // "as"; empty: none
   bool async = false;
+  Nanos until_ok;  // of a client step: tried again for so long; 0: once
   std::optional<AnswerRef> expected;  // in place of op.expected
   std::vector<size_t> needs;          // steps that it refers to
 };

@@ -140,6 +140,41 @@ TEST_F(ScriptWorkload, FaultsAndWaitsGoToTheFirstLaneWithWhatTheyNeed) {
   }
 }
 
+TEST_F(ScriptWorkload, ASplitNamesEveryNodeAndAWaitForAnswersIsForAllThatAreUnderWay) {
+  latency_ = [](const Op&, Worker w) {
+    return Latency{Nanos{}, w == 0 ? milliseconds(50) : milliseconds(1)};
+  };
+  perform(R"([{"nemesis":"split","sides":[["n1"],["n2","n3"]]},
+              {"on":"n1","f":"write","key":"k","value":1,"async":true},
+              {"on":"n2","f":"write","key":"k","value":2,"async":true},
+              {"wait":"answers"},
+              {"nemesis":"heal"}])");
+  EXPECT_THAT(invocations(),
+              ElementsAre(R"(nemesis start-partition {"sides":[["n1"],["n2","n3"]]})",
+                          "n1 write k 1", "n2 write k 2", "nemesis stop-partition"));
+  int answered = 0;
+  for (const SimulatedEvent& event : simulated_.events) {
+    answered += event.op.process.is_client() && event.op.type == OpType::kOk;
+    if (event.op.f == Symbol("stop-partition")) EXPECT_EQ(answered, 2);
+  }
+}
+
+TEST_F(ScriptWorkload, AnOperationIsTriedAgainUntilItIsOkOrItsTimeIsOver) {
+  int left = 3;
+  perform(R"([{"on":"n1","f":"write","key":"k","value":1,"until_ok":"5s","as":"a"},
+              {"on":"n2","f":"write","key":"k","value":2,"until_ok":"120ms","async":true},
+              {"on":"n3","f":"write","key":"k","value":3,"expected":"$a.revision"}])",
+          [&](const Op& op, Worker) {
+            const bool first = op.value == Value(1), second = op.value == Value(2);
+            Op done = complete(op, second || (first && --left > 0) ? OpType::kFail : OpType::kOk);
+            if (done.type == OpType::kOk) done.revision = Token(int64_t{9});
+            return done;
+          });
+  EXPECT_THAT(invocations(), ElementsAre("n1 write k 1", "n1 write k 1", "n1 write k 1", "n2 write k 2",
+                                         "n3 write k 3 @9", "n2 write k 2", "n2 write k 2"));
+  EXPECT_EQ(simulated_.events[0].op.extra.text_or("step", ""), "a");
+}
+
 TEST_F(ScriptWorkload, NothingWaitsForAnAsyncStepButWhatUsesItsAnswer) {
   latency_ = [](const Op&, Worker w) {
     return Latency{Nanos{}, w == 0 ? milliseconds(50) : milliseconds(1)};
@@ -355,8 +390,20 @@ INSTANTIATE_TEST_SUITE_P(
         BadScript{R"([{"on":"n1","f":"read","key":"k","async":"yes"}])",
                   R"(script step 1: "async": expected true or false, found "yes")"},
         BadScript{R"([{"nemesis":"partition"}])",
-                  R"(script step 1: unknown nemesis "partition": expected one of cut, heal, kill, )"
-                  "start, pause, resume"},
+                  R"(script step 1: unknown nemesis "partition": expected one of cut, heal, )"
+                  "split, kill, start, pause, resume"},
+        BadScript{R"([{"nemesis":"split","sides":[["n1","n2","n3"]]}])",
+                  R"(script step 1: "sides": expected lists of nodes, found [["n1","n2","n3"]])"},
+        BadScript{R"([{"nemesis":"split","sides":[["n1"],["n2","n1"]]}])",
+                  R"(script step 1: the node "n1" is on two of the "sides")"},
+        BadScript{R"([{"nemesis":"split","sides":[["n1"],["n2"]]}])",
+                  R"(script step 1: the node "n3" is on none of the "sides")"},
+        BadScript{R"([{"nemesis":"split","sides":[["n1"],["n4"]]}])",
+                  R"(script step 1: unknown node "n4" in "sides": expected one of n1, n2, n3)"},
+        BadScript{R"([{"wait":"answers","for":"1s"}])",
+                  R"(script step 1: unknown member "for": expected one of wait)"},
+        BadScript{R"([{"on":"n1","f":"read","key":"k","until_ok":5}])",
+                  R"(script step 1: "until_ok": expected a span of time such as "5s", found 5)"},
         BadScript{R"([{"nemesis":"cut","from":"n1"}])", R"(script step 1: missing "to")"},
         BadScript{R"([{"nemesis":"cut","from":"n1","to":"n1"}])",
                   R"(script step 1: a cut is between two nodes, and both are "n1")"},
@@ -367,7 +414,7 @@ INSTANTIATE_TEST_SUITE_P(
                   R"(script step 1: unknown member "node": expected one of nemesis, async)"},
         BadScript{R"([{"wait":"peace"}])",
                   R"(script step 1: unknown wait "peace": expected one of converged, leader, )"
-                  "blocked"},
+                  "blocked, answers"},
         BadScript{R"([{"wait":"leader","for":5}])",
                   R"(script step 1: "for": expected a span of time such as "5s", found 5)"},
         BadScript{R"([{"wait":"leader","for":"5"}])",

@@ -83,6 +83,11 @@ class Workload {
   // sets its own.
   virtual Value header() const = 0;
   virtual std::vector<WorkloadOption> options() const { return {}; }
+  // So many workers must be on one key for these settings to mean what they say.
+  virtual int group_min(const std::map<std::string, std::string>& settings) const {
+    (void)settings;
+    return 1;
+  }
   // Errors are the user's input: options that do not fit together, a script that is not one.
   virtual Result<std::unique_ptr<WorkloadRun>> start(const WorkloadOptions& options) const = 0;
 };

@@ -105,7 +105,7 @@ bool can_be_keywise(const History& history) {
   for (size_t id = 0; id < history.size(); ++id) {
     const Symbol f = history[id].f();
     if (!has_key_events(f) && !leaves_keys_alone(f)) return false;
-    any |= on_many_keys(f);
+    any |= on_many_keys(f) || leaves_keys_alone(f);
   }
   return any;
 }
@@ -125,6 +125,7 @@ Keywise keywise(const History& history) {
   builder.set_header(history.header());
   Keywise told;
   told.lists_without_absence = events.lists_without_absence();
+  for (size_t id = 0; id < history.size(); ++id) told.on_many_keys |= on_many_keys(history[id].f());
   const auto add = [&](Op op) {
     op.index = -1;
     const auto added = builder.add(op);

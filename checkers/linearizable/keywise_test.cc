@@ -30,6 +30,12 @@ TEST(Keywise, ListsAndTransactionsAreJudgedKeyByKey) {
   EXPECT_THAT(valid.facts, Contains(Pair("not tested", HasSubstr("of one instant"))));
 }
 
+TEST(Keywise, WatchesAndCompactionsArePassedOver) {
+  const std::string write = "0 invoke write k 1\n0 ok write k 1\n1 invoke compact 7\n1 ok compact 7\n";
+  EXPECT_EQ(judge_keywise(write + "1 invoke read k\n1 ok read k 1\n").safety, Safety::kValid);
+  EXPECT_EQ(judge_keywise(write + "1 invoke read k\n1 ok read k 2\n").safety, Safety::kInvalid);
+}
+
 TEST(Keywise, AnAnomalyIsToldInTermsOfTheOperationsThatWereRecorded) {
   const Verdict stale = judge_keywise(kTwo + list("[[\"s/a\",1,9],[\"s/b\",2,9]]"));
   ASSERT_EQ(stale.safety, Safety::kInvalid);

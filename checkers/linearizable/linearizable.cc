@@ -372,6 +372,7 @@ class Linearizable : public Checker {
     const Keywise told = keywise(history);
     Verdict verdict = check_linearizable(told.history, budget);
     in_terms_of_origin(told, verdict);
+    if (!told.on_many_keys) return verdict;
     verdict.facts.emplace_back(fact::kConvention,
                                "a list reads each key under its prefix, a txn writes each of its keys");
     verdict.facts.emplace_back(fact::kNotTested,
