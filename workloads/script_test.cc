@@ -162,7 +162,7 @@ TEST_F(ScriptWorkload, ASplitNamesEveryNodeAndAWaitForAnswersIsForAllThatAreUnde
 TEST_F(ScriptWorkload, AnOperationIsTriedAgainUntilItIsOkOrItsTimeIsOver) {
   int left = 3;
   perform(R"([{"on":"n1","f":"write","key":"k","value":1,"until_ok":"5s","as":"a"},
-              {"on":"n2","f":"write","key":"k","value":2,"until_ok":"120ms","async":true},
+              {"on":"n2","f":"write","key":"k","value":2,"until_ok":"80ms","async":true},
               {"on":"n3","f":"write","key":"k","value":3,"expected":"$a.revision"}])",
           [&](const Op& op, Worker) {
             const bool first = op.value == Value(1), second = op.value == Value(2);
@@ -348,7 +348,7 @@ INSTANTIATE_TEST_SUITE_P(
                   "append, txn, watch, list, compact"},
         BadScript{R"([{"on":"n1","f":"read","key":"k","valeu":1}])",
                   R"(script step 1: unknown member "valeu": expected one of on, f, key, value, )"
-                  "expected, as, async"},
+                  "expected, as, async, until_ok"},
         BadScript{R"([{"f":"read","key":"k"}])", R"(script step 1: missing "on")"},
         BadScript{R"([{"on":"n9","f":"read","key":"k"}])",
                   R"(script step 1: unknown node "n9" in "on": expected one of n1, n2, n3)"},

@@ -8,7 +8,7 @@ namespace {
 using report::Box;
 using report::Svg;
 
-constexpr double kCellWidth = 128, kCellHeight = 34, kLeft = 64, kTop = 72;
+constexpr double kCellWidth = 140, kCellHeight = 34, kLeft = 84, kTop = 72;
 
 constexpr std::string_view kStyle = R"css(<style>
 text { font: 12px system-ui, "DejaVu Sans", sans-serif; fill: #56616c; }
