@@ -136,6 +136,37 @@ Result<void> make_folders(const std::string& path) {
   return {};
 }
 
+Result<std::string> make_new_folder(const std::string& wanted) {
+  constexpr int kSameNameMax = 10'000;
+  if (auto made = make_folders(std::filesystem::path(wanted).parent_path()); !made) return made.error();
+  std::string path = wanted;
+  for (int n = 2; ::mkdir(path.c_str(), 0755) != 0; ++n) {
+    if (errno != EEXIST || n > kSameNameMax)
+      return environment_error("cannot make folder " + path + ": " + cause(errno));
+    path = wanted + "-" + std::to_string(n);
+  }
+  return path;
+}
+
+Result<FolderLock> FolderLock::take(const std::string& folder) {
+  FolderLock lock(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (lock.fd_ < 0) return input_error("cannot read " + folder + ": " + cause(errno));
+  if (::flock(lock.fd_, LOCK_EX | LOCK_NB) == 0) return lock;
+  if (errno == EWOULDBLOCK) return input_error(folder + ": another assay is at work in it");
+  return environment_error("cannot lock " + folder + ": " + cause(errno));
+}
+
+FolderLock::FolderLock(FolderLock&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
+
+FolderLock& FolderLock::operator=(FolderLock&& other) noexcept {
+  std::swap(fd_, other.fd_);
+  return *this;
+}
+
+FolderLock::~FolderLock() {
+  if (fd_ >= 0) ::close(fd_);
+}
+
 Result<void> point_link(const std::string& link, const std::string& target) {
   const std::string temporary = temporary_name(link);
   int error = ::symlink(target.c_str(), temporary.c_str()) == 0 ? 0 : errno;

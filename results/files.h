@@ -23,6 +23,24 @@ Result<std::string> read_file(const std::string& path);
 // The folder and what is missing above it.
 Result<void> make_folders(const std::string& path);
 
+// A folder that is new: `wanted`, or where that is there already, with -2, -3, … at its end.
+Result<std::string> make_new_folder(const std::string& wanted);
+
+// A folder held for one process, as long as the object lives. An input error that names the folder
+// where another holds it.
+class FolderLock {
+ public:
+  static Result<FolderLock> take(const std::string& folder);
+  FolderLock() = default;
+  FolderLock(FolderLock&& other) noexcept;
+  FolderLock& operator=(FolderLock&& other) noexcept;
+  ~FolderLock();
+
+ private:
+  explicit FolderLock(int fd) : fd_(fd) {}
+  int fd_ = -1;
+};
+
 // Makes `link` (a symbolic link) point to `target`, replacing what it pointed to at once.
 Result<void> point_link(const std::string& link, const std::string& target);
 

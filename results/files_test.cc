@@ -18,6 +18,28 @@ namespace {
 
 using testing::HasSubstr;
 
+TEST(Files, ANewFolderIsNobodyElses) {
+  TempFolder temp;
+  auto first = make_new_folder(temp / "a/b"), second = make_new_folder(temp / "a/b");
+  ASSERT_TRUE(first.ok() && second.ok());
+  EXPECT_EQ(*first, temp / "a/b");
+  EXPECT_EQ(*second, temp / "a/b-2");
+}
+
+TEST(Files, AFolderIsHeldByOneAndFreeOnceThatOneIsGone) {
+  TempFolder temp;
+  {
+    auto held = FolderLock::take(temp.path());
+    ASSERT_TRUE(held.ok()) << held.error().message;
+    const FolderLock moved = std::move(*held);
+    auto refused = FolderLock::take(temp.path());
+    ASSERT_FALSE(refused.ok());
+    EXPECT_EQ(refused.error().fault, Fault::kInput);
+    EXPECT_THAT(refused.error().message, HasSubstr("another assay is at work in it"));
+  }
+  EXPECT_TRUE(FolderLock::take(temp.path()).ok());
+}
+
 std::vector<std::string> names_in(const std::string& folder) {
   std::vector<std::string> names;
   for (const auto& entry : std::filesystem::directory_iterator(folder)) {

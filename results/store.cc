@@ -1,8 +1,5 @@
 #include "results/store.h"
 
-#include <sys/stat.h>
-
-#include <cerrno>
 #include <filesystem>
 #include <system_error>
 
@@ -17,7 +14,6 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr size_t kPartMax = 40;
-constexpr int kSameNameMax = 10'000;
 
 std::string sanitised(std::string_view part) {
   std::string out;
@@ -114,16 +110,9 @@ std::string RunFolder::name() const { return fs::path(path_).filename().string()
 
 Result<RunFolder> RunFolder::create(const std::string& runs, const RunName& name, std::time_t now) {
   if (Result<void> made = make_folders(runs); !made) return made.error();
-  const std::string wanted = runs + "/" + run_folder_name(name, now);
-  std::string path = wanted;
-  for (int n = 2; ::mkdir(path.c_str(), 0755) != 0; ++n) {
-    if (errno != EEXIST || n > kSameNameMax) {
-      return environment_error("cannot make folder " + path + ": " +
-                               std::generic_category().message(errno));
-    }
-    path = wanted + "-" + std::to_string(n);
-  }
-  RunFolder folder(path);
+  auto path = make_new_folder(runs + "/" + run_folder_name(name, now));
+  if (!path) return path.error();
+  RunFolder folder(*path);
   if (Result<void> made = make_folders(folder.file("nodes")); !made) return made.error();
   if (Result<void> linked = point_link(runs + "/latest", folder.name()); !linked) {
     return linked.error();
