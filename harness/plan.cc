@@ -348,7 +348,11 @@ Result<Plan> plan_target(const TestSpec& spec) {
 
 Result<Plan> make_trial_plan(const TestSpec& spec) {
   auto plan = plan_target(spec);
-  if (plan) plan->spec.nemesis = std::vector<FaultSpec>{};
+  if (!plan) return plan;
+  for (const auto& [path, value] : spec.set)
+    if (path.starts_with(plan->spec.workload + "."))
+      return unknown("setting", path, "those of the target: no workload is run");
+  plan->spec.nemesis = std::vector<FaultSpec>{};
   return plan;
 }
 

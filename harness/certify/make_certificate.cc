@@ -155,15 +155,20 @@ class Maker {
       for (const std::string& what : clause.not_exercised)
         certificate_.not_exercised.push_back(clause.id + ": " + what);
     }
-    std::vector<std::string> failed;
-    for (const CertificateCell& cell : certificate_.cells)
+    std::vector<std::string> failed, convicted;
+    for (const CertificateCell& cell : certificate_.cells) {
+      if (cell.canary_of.empty() && cell.word == "invalid") convicted.push_back(cell.id);
       if (cell.word == "failed" || cell.word == "interrupted" || cell.word == "not played")
         failed.push_back(cell.id);
+    }
     std::string& word = certificate_.word;
     std::string& sentence = certificate_.sentence;
     if (!invalid.empty()) {
       word = "invalid";
       sentence = "it breaks " + listed(invalid);
+    } else if (!convicted.empty()) {
+      word = "invalid";
+      sentence = "no clause speaks of it, and runs were invalid: " + listed(convicted);
     } else if (!blocked.empty()) {
       word = "blocked";
       sentence = "nothing wrong was answered, but nothing went on where it was due: " + listed(blocked);

@@ -119,6 +119,34 @@ TEST(MakeCertificate, AMissedCanaryTakesTheWordValidAway) {
   EXPECT_EQ(convicted.runs(), 1u);
 }
 
+TEST(MakeCertificate, AnInvalidRunThatNoClauseSpeaksOfIsNotPassedOver) {
+  CertificateCell bad = cell("bad", "valid");
+  bad.word = "invalid";
+  bad.witness = "n2 left with a failed assertion";
+  const Certificate made = make_certificate(raft(), {}, {cell("a", "valid"), bad});
+  EXPECT_EQ(made.word, "invalid");
+  EXPECT_THAT(made.sentence, HasSubstr("bad"));
+}
+
+TEST(MakeCertificate, ItsJunitIsNotGreenWhereAClauseLessReasonKeepsItFromBeingValid) {
+  CertificateCell broken;
+  broken.id = "b";
+  broken.word = "failed";
+  const Certificate made = make_certificate(raft(), {}, {cell("a", "valid"), broken});
+  EXPECT_EQ(made.word, "vacuous");
+  const std::string junit = certificate_junit(made);
+  EXPECT_THAT(junit, HasSubstr("errors=\"1\""));
+  EXPECT_THAT(junit, HasSubstr("<error type=\"vacuous\" message=\"runs that failed: b"));
+}
+
+TEST(MakeCertificate, ItsPagesShowTheSettings) {
+  CertifyRequest request = raft();
+  request.settings = {{"raft.local-reads", "<true>"}};
+  const Certificate made = make_certificate(request, {}, {cell("a", "valid")});
+  EXPECT_THAT(certificate_html(made), HasSubstr("raft.local-reads=&lt;true&gt;"));
+  EXPECT_THAT(certificate_markdown(made), HasSubstr("raft.local-reads=\\<true\\>"));
+}
+
 TEST(MakeCertificate, ABlockedClauseIsNeitherValidNorInvalid) {
   CertificateCell stuck = cell("a", "valid");
   stuck.clauses["V5"] = {"blocked", "lock", ""};
@@ -355,6 +383,24 @@ TEST(Suite, ShardsAreDisjointAndTogetherTheWhole) {
     for (const SuiteCell& cell : part->cells) EXPECT_TRUE(ids.insert(cell.cell.id).second);
   }
   EXPECT_EQ(ids.size(), whole->cells.size());
+}
+
+TEST(Suite, ASettingOfAWorkloadIsRefusedAndLeavesNoRunOut) {
+  CertifyRequest request = raft();
+  request.settings = {{"register.colour", "red"}};
+  auto suite = make_suite(request, 0);
+  ASSERT_FALSE(suite.ok());
+  EXPECT_THAT(suite.error().message, HasSubstr("unknown setting \"register.colour\""));
+}
+
+TEST(Suite, TheLargestSeedHasSuccessorsThatASpecCanHold) {
+  CertifyRequest request = raft();
+  request.profile = "release";
+  request.seed = INT64_MAX;
+  auto suite = make_suite(request, 0);
+  ASSERT_TRUE(suite.ok()) << suite.error().message;
+  for (const SuiteCell& cell : suite->cells)
+    EXPECT_LE(cell.cell.spec.seed.value_or(0), static_cast<uint64_t>(INT64_MAX)) << cell.cell.id;
 }
 
 TEST(Suite, OfTheMemoryTargetSaysWhatItCannotDo) {

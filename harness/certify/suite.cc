@@ -90,7 +90,7 @@ class SuiteMaker {
     spec.nodes = request_.nodes.value_or(profile_.nodes);
     if (auto plan = make_trial_plan(spec); !plan) return plan.error();
     for (int i = 0; i < profile_.seeds; ++i) {
-      seed_ = request_.seed + static_cast<uint64_t>(round_ * profile_.seeds + i);
+      seed_ = (request_.seed + static_cast<uint64_t>(round_ * profile_.seeds + i)) & INT64_MAX;
       for (const Scenario& scenario : kScenarios)
         if (scenario.in_quick || !profile_.quick)
           if (auto added = add(request_.target, scenario.workload, scenario.faults, "", scenario.longer); !added)

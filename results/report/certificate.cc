@@ -117,6 +117,12 @@ std::string binaries_text(const Certificate& certificate) {
   return joined(told);
 }
 
+std::string settings_text(const Certificate& certificate) {
+  std::vector<std::string> told;
+  for (const auto& [name, value] : certificate.settings) told.push_back(name + "=" + value);
+  return joined(told);
+}
+
 std::string scope_html(const Certificate& certificate) {
   std::string list;
   const auto item = [&](const char* name, const std::string& text) {
@@ -124,6 +130,7 @@ std::string scope_html(const Certificate& certificate) {
       list += "<div><dt>" + std::string(name) + "</dt><dd>" + text_html(text) + "</dd></div>";
   };
   item("target", certificate.target);
+  item("settings", settings_text(certificate));
   item("programs", binaries_text(certificate));
   item("contract", certificate.contract);
   item("profile", certificate.profile + (certificate.shard.empty() ? "" : ", shard " + certificate.shard));
@@ -166,37 +173,36 @@ std::string certificate_html(const Certificate& certificate) {
          "</head>\n<body>\n" + body + "</body></html>\n";
 }
 
+// The whole is a case as well: runs that failed, and canaries that were missed, are no clause's.
 std::string certificate_junit(const Certificate& certificate) {
-  int failures = 0, errors = 0;
+  int tests = 0, failures = 0, errors = 0;
   std::string cases;
-  for (const CertificateClause& clause : certificate.clauses) {
-    if (clause.word == "not claimed") continue;
-    cases += "  <testcase classname=\"" + escape(certificate.target) + "\" name=\"" +
-             escape(clause.id + " " + clause.title) + "\">";
-    const bool failure = clause.word == "invalid" || clause.word == "blocked";
-    if (clause.word != "valid") {
+  const auto add = [&](const std::string& title, const std::string& word, const std::string& reason) {
+    ++tests;
+    cases += "  <testcase classname=\"" + escape(certificate.target) + "\" name=\"" + escape(title) + "\">";
+    const bool failure = word == "invalid" || word == "blocked";
+    if (word != "valid") {
       (failure ? failures : errors) += 1;
       const char* name = failure ? "failure" : "error";
-      cases += "\n    <" + std::string(name) + " type=\"" + escape(clause.word) + "\" message=\"" +
-               escape(clause.reason) + "\"/>\n  ";
+      cases += "\n    <" + std::string(name) + " type=\"" + escape(word) + "\" message=\"" + escape(reason) + "\"/>\n  ";
     }
     cases += "</testcase>\n";
-  }
+  };
+  for (const CertificateClause& clause : certificate.clauses)
+    if (clause.word != "not claimed") add(clause.id + " " + clause.title, clause.word, clause.reason);
+  add("certificate", certificate.word, certificate.sentence);
   return "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuite name=\"assay certificate\" tests=\"" +
-         std::to_string(certificate.clauses.size()) + "\" failures=\"" + std::to_string(failures) +
+         std::to_string(tests) + "\" failures=\"" + std::to_string(failures) +
          "\" errors=\"" + std::to_string(errors) + "\">\n" + cases + "</testsuite>\n";
 }
 
 std::string certificate_markdown(const Certificate& certificate) {
-  std::string text = "## " + upper(certificate.word) + ": " + certificate.target + "\n\n" +
-                     certificate.sentence + "\n\n";
-  for (const std::string& line : certificate.exclusions) text += "- not asked for: " + line + "\n";
+  const auto safe = [](const std::string& said) { return report::markdown_text(said); };
+  std::string text = "## " + upper(certificate.word) + ": " + safe(certificate.target) + "\n\n" +
+                     safe(certificate.sentence) + "\n\n";
+  if (!certificate.settings.empty()) text += "- settings: " + safe(settings_text(certificate)) + "\n";
+  for (const std::string& line : certificate.exclusions) text += "- not asked for: " + safe(line) + "\n";
   text += "\n| clause | verdict | check | evidence | faults that bit | why |\n|---|---|---|---|---|---|\n";
-  const auto safe = [](std::string cell) {
-    std::replace(cell.begin(), cell.end(), '|', '/');
-    std::replace(cell.begin(), cell.end(), '\n', ' ');
-    return cell;
-  };
   for (const CertificateClause& clause : certificate.clauses)
     text += "| " + clause.id + " " + clause.title + " | " + clause.word +
             (clause.expected.empty() ? "" : " (expected " + clause.expected + ")") + " | " + clause.check +

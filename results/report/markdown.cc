@@ -12,14 +12,8 @@ constexpr size_t kTextMax = 600;
 constexpr size_t kOperationsMax = 20;
 constexpr size_t kPartsMax = 20;
 
-// Text that shall not be taken for markup, on one line.
 std::string plain(std::string_view text) {
-  std::string out;
-  for (char c : report::printable(report::shortened(text, kTextMax))) {
-    if (std::string_view("\\`*_[]<>|#&~").find(c) != std::string_view::npos) out += '\\';
-    out += c;
-  }
-  return out;
+  return report::markdown_text(report::shortened(text, kTextMax));
 }
 
 // The same, but what stands in backquotes stays code.

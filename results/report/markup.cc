@@ -94,6 +94,15 @@ std::string printable(std::string_view text) {
   return out;
 }
 
+std::string markdown_text(std::string_view text) {
+  std::string out;
+  for (char c : printable(text)) {
+    if (std::string_view("\\`*_[]<>|#&~").find(c) != std::string_view::npos) out += '\\';
+    out += c;
+  }
+  return out;
+}
+
 std::string shortened(std::string_view text, size_t max) {
   size_t characters = 0;
   size_t cut = 0;  // where the text ends if it has to be cut

@@ -16,6 +16,9 @@ std::string escape(std::string_view text);
 // bytes that are not UTF-8 become U+FFFD.
 std::string printable(std::string_view text);
 
+// For Markdown: not taken for markup, on one line.
+std::string markdown_text(std::string_view text);
+
 // At most `max` characters (code points), the last one "…" when something was cut off.
 std::string shortened(std::string_view text, size_t max);
 
