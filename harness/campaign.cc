@@ -3,10 +3,12 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 
@@ -23,15 +25,16 @@ struct Child {
   pid_t pid = -1;
   int output = -1;
   std::string text;  // of its standard output: one JSON object
+  int complaints = -1;  // its standard error, in memory
 };
 
 // A run outlives its campaign by no more than its own healing, however that one ends.
-[[noreturn]] void become(char** argv, int output, pid_t parent) {
+[[noreturn]] void become(char** argv, int output, int complaints, pid_t parent) {
   ::prctl(PR_SET_PDEATHSIG, SIGTERM);
   if (::getppid() != parent) ::_exit(kExitHarness);
   ::dup2(output, STDOUT_FILENO);
-  const int nothing = ::open("/dev/null", O_WRONLY | O_CLOEXEC);
-  ::dup2(nothing, STDERR_FILENO);
+  if (complaints < 0) complaints = ::open("/dev/null", O_WRONLY | O_CLOEXEC);
+  ::dup2(complaints, STDERR_FILENO);
   ::execv("/proc/self/exe", argv);
   ::_exit(kExitHarness);
 }
@@ -50,13 +53,15 @@ Result<Child> start(const Campaign::Run& run) {
   Child child;
   child.label = run.label;
   child.output = ends[0];
+  child.complaints = ::memfd_create("stderr", MFD_CLOEXEC);
   const pid_t parent = ::getpid();
   child.pid = ::fork();
-  if (child.pid == 0) become(argv.data(), ends[1], parent);
+  if (child.pid == 0) become(argv.data(), ends[1], child.complaints, parent);
   const int error = errno;
   ::close(ends[1]);
   if (child.pid > 0) return child;
   ::close(ends[0]);
+  ::close(child.complaints);
   return environment_error(std::string("cannot start a run: ") + std::strerror(error));
 }
 
@@ -76,8 +81,24 @@ ExitCode wait_for(Child& child) {
   return WIFEXITED(status) ? static_cast<ExitCode>(WEXITSTATUS(status)) : kExitHarness;
 }
 
+// The last line of its standard error, as it would have been without "assay: ".
+std::string take_complaint(Child& child) {
+  constexpr off_t kEnough = 4096;
+  char text[kEnough];
+  const off_t size = ::lseek(child.complaints, 0, SEEK_END);
+  const off_t from = std::max<off_t>(0, size - kEnough);
+  const ssize_t got = ::pread(child.complaints, text, kEnough, from);
+  ::close(child.complaints);
+  std::string_view said(text, static_cast<size_t>(std::max<ssize_t>(0, got)));
+  while (said.ends_with('\n')) said.remove_suffix(1);
+  said.remove_prefix(said.rfind('\n') + 1);  // npos + 1 is 0
+  if (said.starts_with("assay: ")) said.remove_prefix(7);
+  return std::string(said);
+}
+
 // "seed 7    VALID        20,412 ok 312 fail 57 info   why   results/runs/…"
-std::string line_of(const Child& child, ExitCode code, const Value& result) {
+std::string line_of(const Child& child, const Campaign::Ended& ended) {
+  const auto& [run, code, result, complaint] = ended;
   std::string word(word_of(code));
   if (code == kExitValid || code == kExitUnexpected) word = result.text_or("verdict", word);
   std::string line =
@@ -90,7 +111,7 @@ std::string line_of(const Child& child, ExitCode code, const Value& result) {
             std::to_string(operations.int_or("fail", 0)) + " fail " +
             std::to_string(operations.int_or("info", 0)) + " info  ";
   }
-  line += std::string(result.text_or("reason", "no result: run it alone to see why"));
+  line += std::string(result.text_or("reason", complaint.empty() ? "no result: run it alone to see why" : complaint));
   if (code != kExitValid) line += "  " + std::string(result.text_or("run_folder", ""));
   return line;
 }
@@ -157,16 +178,16 @@ class Running {
   void finish(Child& child) {
     const ExitCode code = wait_for(child);
     auto result = parse_json(child.text, child.label);
-    const Value value = result ? *result : Value();
-    const std::string word(value.text_or("verdict", word_of(code)));
+    const Campaign::Ended ended{child.run, code, result ? *result : Value(), take_complaint(child)};
+    const std::string word(ended.result.text_or("verdict", word_of(code)));
     ++result_.finished;
     ++result_.words[word];
     result_.worst = worse(result_.worst, code);
     if (campaign_.stop_on && word == *campaign_.stop_on) stopped_ = true;
     if (code == kExitBadInput) stopped_ = true;
-    if (campaign_.on_result) return campaign_.on_result(child.run, code, value);
-    console_.say(line_of(child, code, value));
-    if (console_.json()) results_.push_back(value);
+    if (campaign_.on_result) return campaign_.on_result(ended);
+    console_.say(line_of(child, ended));
+    if (console_.json()) results_.push_back(ended.result);
   }
 
   void summarise() {

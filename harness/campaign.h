@@ -22,9 +22,16 @@ struct Campaign {
   std::vector<Run> runs;
   int jobs = 1;                        // at once
   std::optional<std::string> stop_on;  // a verdict's word: no further run is started
-  // Told of each run as it ends, by its place in `runs`, with what it printed (`assay run --json`;
-  // null where that is no JSON); then there are no lines and there is no summary.
-  std::function<void(size_t run, ExitCode code, const Value& result)> on_result;
+  // One that has ended: its place in `runs`, what it printed (`assay run --json`; null where that is
+  // no JSON), and the last line of its standard error, without "assay: " before it.
+  struct Ended {
+    size_t run = 0;
+    ExitCode code = kExitHarness;
+    Value result;
+    std::string complaint;
+  };
+  // Told of each as it ends; then there are no lines and there is no summary.
+  std::function<void(const Ended&)> on_result;
 };
 
 struct CampaignResult {

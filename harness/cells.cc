@@ -12,10 +12,11 @@ namespace {
 
 namespace fs = std::filesystem;
 
-CellResult result_of(size_t cell, ExitCode code, const Value& printed) {
-  CellResult result{.cell = cell, .code = code, .printed = printed};
-  result.reason = printed.text_or("reason", "it ended without a result: its assay.log says more");
-  result.run_folder = printed.text_or("run_folder", "");
+CellResult result_of(const Campaign::Ended& ended) {
+  CellResult result{.cell = ended.run, .code = ended.code, .printed = ended.result};
+  result.reason = ended.result.text_or(
+      "reason", ended.complaint.empty() ? "it ended without a result" : ended.complaint);
+  result.run_folder = ended.result.text_or("run_folder", "");
   if (result.run_folder.empty()) return result;
   result.run_folder = fs::absolute(result.run_folder).lexically_normal().string();
   if (auto folder = RunFolder::open(result.run_folder, "")) {
@@ -39,12 +40,12 @@ std::string CellResult::witness() const {
   return told ? worst->witness->lines.front() : reason;
 }
 
-bool play_cells(const std::vector<Cell>& cells, const std::string& folder, int jobs,
+ExitCode play_cells(const std::vector<Cell>& cells, const std::string& folder, int jobs,
                 const std::function<void(const CellResult&)>& on_done, Console& console) {
   const std::string specs = folder + "/specs";
   if (auto made = make_folders(specs); !made) {
     console.error(made.error().message);
-    return false;
+    return kExitHarness;
   }
   Campaign campaign;
   campaign.jobs = jobs;
@@ -52,16 +53,21 @@ bool play_cells(const std::vector<Cell>& cells, const std::string& folder, int j
     const std::string path = specs + "/" + cell.id + ".json";
     if (auto written = write_file(path, pretty_json(spec_to_value(cell.spec))); !written) {
       console.error(written.error().message);
-      return false;
+      return kExitHarness;
     }
     campaign.runs.push_back({cell.id, {"run", path, "--out=" + folder + "/runs"}});
   }
   bool bad = false;
-  campaign.on_result = [&](size_t cell, ExitCode code, const Value& printed) {
-    bad |= code == kExitBadInput;
-    on_done(result_of(cell, code, printed));
+  campaign.on_result = [&](const Campaign::Ended& ended) {
+    const CellResult result = result_of(ended);
+    // Its spec was planned before: what it needs has gone meanwhile.
+    if (ended.code == kExitBadInput && !bad) console.error(cells[ended.run].id + ": " + result.reason);
+    bad |= ended.code == kExitBadInput;
+    on_done(result);
   };
-  return !run_campaign(campaign, console).interrupted && !bad;
+  const CampaignResult result = run_campaign(campaign, console);
+  if (result.interrupted) return kExitInterrupted;
+  return bad || static_cast<size_t>(result.finished) < cells.size() ? kExitHarness : kExitValid;
 }
 
 }  // namespace assay

@@ -34,8 +34,9 @@ struct CellResult {
 };
 
 // Plays the cells, at most `jobs` at a time, their spec files and run folders below `folder`;
-// on_done is told of each as it ends, on this thread. False: interrupted, or a cell's spec is bad.
-bool play_cells(const std::vector<Cell>& cells, const std::string& folder, int jobs,
+// on_done is told of each as it ends, on this thread. 0: all were played, whatever came out; 130:
+// interrupted; 255: they could not be played, and the console was told why.
+ExitCode play_cells(const std::vector<Cell>& cells, const std::string& folder, int jobs,
                 const std::function<void(const CellResult&)>& on_done, Console& console);
 
 }  // namespace assay

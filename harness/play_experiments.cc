@@ -22,6 +22,8 @@ struct Played {
   std::string beyond_verdict;       // how its history is not as expected, though the verdict may be
   std::vector<QuorumCell> quorum;   // the row of a matrix
 
+  // By us, not by the store.
+  bool failed() const { return !result || !result->verdict || result->word() == "failed"; }
   bool undecided() const {
     const std::string& expect = planned.run->expect;
     for (const QuorumCell& cell : quorum)
@@ -69,17 +71,20 @@ class Play {
       console_.error(planned.error().message);
       return exit_code(planned.error());
     }
-    folder_ = options_.out + "/" + utc_stamp(std::time(nullptr)) + "-" + std::to_string(options_.seed);
-    if (auto made = make_folders(folder_); !made) {
+    auto made = make_new_folder(options_.out + "/" + utc_stamp(std::time(nullptr)) + "-" +
+                                std::to_string(options_.seed));
+    if (!made) {
       console_.error(made.error().message);
       return kExitHarness;
     }
+    folder_ = *made;
     console_.note("seed " + std::to_string(options_.seed) + ", " +
                   counted(played_.size(), "run", "runs") + ", results in " + folder_);
-    if (!play([](const Played&) { return true; })) return kExitInterrupted;
-    if (!play([](const Played& played) { return played.undecided() && played.tries < 2; }))
-      return kExitInterrupted;
-    return conclude();
+    ExitCode code = play([](const Played&) { return true; });
+    if (code == kExitValid)
+      code = play([](const Played& played) { return played.undecided() && played.tries < 2; });
+    if (code == kExitInterrupted) console_.error("interrupted: the runs that ended are in " + folder_);
+    return code == kExitValid ? conclude() : code;
   }
 
  private:
@@ -94,7 +99,7 @@ class Play {
   }
 
   template <typename Wanted>
-  bool play(Wanted wanted) {
+  ExitCode play(Wanted wanted) {
     std::vector<Cell> cells;
     std::vector<size_t> of;
     for (size_t i = 0; i < played_.size(); ++i) {
@@ -102,7 +107,7 @@ class Play {
       cells.push_back(played_[i].planned.cell);
       of.push_back(i);
     }
-    if (cells.empty()) return true;
+    if (cells.empty()) return kExitValid;
     return play_cells(cells, folder_, options_.jobs,
                       [&](const CellResult& result) { take(of[result.cell], result); }, console_);
   }
@@ -114,16 +119,16 @@ class Play {
     played.read_history_of_run();
     const std::string mismatch = played.mismatch();
     console_.note(played.planned.cell.id + ": " + result.word() +
-                  (mismatch.empty() ? "" : "  NOT AS EXPECTED: " + mismatch));
+                  (mismatch.empty() ? "" : played.failed() ? ": " + result.reason : "  NOT AS EXPECTED: " + mismatch));
   }
 
   ExitCode conclude() {
     std::string table = "| experiment | run | expected | seen | clauses | witness |\n|---|---|---|---|---|---|\n";
-    int wrong = 0, right = 0, pending = 0;
+    int wrong = 0, right = 0, failed = 0, pending = 0;
     Value::Array rows;
     for (const Played& played : played_) {
       const std::string mismatch = played.mismatch();
-      (mismatch.empty() ? right : wrong) += 1;
+      (played.failed() ? failed : mismatch.empty() ? right : wrong) += 1;
       table += row(played, mismatch);
       rows.push_back(as_value(played, mismatch));
     }
@@ -132,9 +137,9 @@ class Play {
       ++pending;
       table += "| " + experiment->name + " | | | pending | | " + experiment->pending + " |\n";
     }
-    wrong += draw_figures() + draw_matrices();
+    if (const int bad = draw_figures() + draw_matrices(); failed == 0) wrong += bad;  // without their runs they say nothing
     const std::string summary = std::to_string(right) + " as expected, " + std::to_string(wrong) +
-                                " not, " + counted(static_cast<size_t>(pending), "experiment", "experiments") + " pending";
+                                " not, " + (failed > 0 ? std::to_string(failed) + " failed, " : "") + counted(static_cast<size_t>(pending), "experiment", "experiments") + " pending";
     console_.say(table + "\n" + summary);
     for (const std::string& problem : problems_) console_.say(problem);
     const Value all = Value::object({{Symbol("format"), Value("assay-experiments")},
@@ -142,6 +147,7 @@ class Play {
                                      {Symbol("seed"), Value(static_cast<int64_t>(options_.seed))},
                                      {Symbol("as_expected"), Value(right)},
                                      {Symbol("not_as_expected"), Value(wrong)},
+                                     {Symbol("failed"), Value(failed)},
                                      {Symbol("pending"), Value(pending)},
                                      {Symbol("runs"), Value::array(std::move(rows))}});
     std::string problems;
@@ -154,7 +160,7 @@ class Play {
       console_.error((!written ? written : kept).error().message);
       return kExitHarness;
     }
-    return wrong == 0 ? kExitValid : kExitUnexpected;
+    return worse(wrong > 0 ? kExitUnexpected : kExitValid, failed > 0 ? kExitHarness : kExitValid);
   }
 
   static std::string row(const Played& played, const std::string& mismatch) {
@@ -165,7 +171,7 @@ class Play {
     return "| " + planned.experiment->name + " | " + planned.run->name +
            (planned.x.empty() ? "" : " " + planned.x) + " | " + planned.run->expect + " | " +
            (played.result ? played.result->word() : "not played") +
-           (mismatch.empty() ? "" : " **not as expected**") + " | " + clauses_of(*planned.run) +
+           (mismatch.empty() || played.failed() ? "" : " **not as expected**") + " | " + clauses_of(*planned.run) +
            " | " + (mismatch.empty() ? witness : mismatch) + " |\n";
   }
 

@@ -393,7 +393,8 @@ constexpr std::string_view kCertificate = R"json({
     }},
     "cells": {"type": "array", "items": {
       "type": "object", "required": ["id", "key", "target", "workload", "faults", "word", "run_folder", "history_hash"],
-      "properties": {"id": {"type": "string"}, "word": {"type": "string"}}
+      "properties": {"id": {"type": "string"},
+                     "word": {"anyOf": [{"$ref": "#/$defs/word"}, {"enum": ["failed", "not played"]}]}}
     }}
   },
   "additionalProperties": false,
@@ -401,6 +402,59 @@ constexpr std::string_view kCertificate = R"json({
     "word": {"enum": ["valid", "invalid", "unknown", "vacuous", "blocked"]},
     "texts": {"type": "array", "items": {"type": "string"}}
   }
+}
+)json";
+
+constexpr std::string_view kCertificateCell = R"json({
+  "$schema": "https://json-schema.org/draft/2020-12/schema",
+  "title": "a line of cells.jsonl: one run of a certificate that has ended",
+  "type": "object",
+  "required": ["id", "key", "word"],
+  "properties": {
+    "id": {"type": "string"},
+    "key": {"type": "string"},
+    "target": {"type": "string"},
+    "workload": {"type": "string"},
+    "faults": {"type": "string"},
+    "canary_of": {"type": "string"},
+    "token_kind": {"type": "string"},
+    "word": {"enum": ["valid", "invalid", "unknown", "vacuous", "blocked", "failed", "not played"]},
+    "reason": {"type": "string"},
+    "witness": {"type": "string"},
+    "run_folder": {"type": "string"},
+    "history_hash": {"type": "string"},
+    "rerun": {"type": "string"},
+    "seed": {"type": "integer"},
+    "operations": {"type": "object", "additionalProperties": {"type": "integer"}},
+    "bit": {"type": "object", "additionalProperties": {"type": "integer"}},
+    "healed": {"type": "object", "additionalProperties": {"type": "integer"}},
+    "clauses": {"type": "object", "additionalProperties": {
+      "type": "array", "items": {"type": "string"}, "minItems": 3, "maxItems": 3
+    }}
+  },
+  "additionalProperties": false
+}
+)json";
+
+constexpr std::string_view kRequest = R"json({
+  "$schema": "https://json-schema.org/draft/2020-12/schema",
+  "title": "certify.json: what a certificate was asked for; `assay certify --resume` and `assay merge` read it",
+  "type": "object",
+  "required": ["format", "version", "target", "profile", "contract", "seed", "shard", "shards"],
+  "properties": {
+    "format": {"const": "assay-certify"},
+    "version": {"const": 1},
+    "target": {"type": "string"},
+    "settings": {"type": "object", "additionalProperties": {"type": "string"}},
+    "profile": {"enum": ["quick", "release", "nightly"]},
+    "contract": {"enum": ["strong", "weak"]},
+    "nodes": {"type": "integer", "minimum": 1},
+    "seed": {"type": "integer", "minimum": 0},
+    "shard": {"type": "integer", "minimum": 1},
+    "shards": {"type": "integer", "minimum": 1},
+    "time_limit": {"type": "integer", "minimum": 0, "title": "ns; of nightly"}
+  },
+  "additionalProperties": false
 }
 )json";
 
@@ -415,6 +469,8 @@ const std::vector<Schema>& all_schemas() {
       {"history-header", "the first line of history.jsonl", kHistoryHeader},
       {"history-line", "a further line of history.jsonl", kHistoryLine},
       {"certificate", "certificate.json: what `assay certify` found, clause by clause", kCertificate},
+      {"certificate-cell", "a line of cells.jsonl: one run of a certificate", kCertificateCell},
+      {"certify", "certify.json: what a certificate was asked for", kRequest},
       {"result", "what --json prints for one run or check", kResult},
   };
   return schemas;

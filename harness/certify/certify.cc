@@ -45,6 +45,12 @@ std::string kinds_text(const Clause& clause, const Suite& suite) {
          std::string(kUnsoundTokens) + " must be convicted)";
 }
 
+// The harness's failures are never hidden by what it could not decide for them.
+bool any_failed(const Certificate& certificate) {
+  return std::any_of(certificate.cells.begin(), certificate.cells.end(),
+                     [](const CertificateCell& cell) { return cell.word == "failed"; });
+}
+
 class Certification {
  public:
   Certification(const CertifyOptions& options, Console& console)
@@ -54,31 +60,40 @@ class Certification {
     if (auto ready = prepare(); !ready) return failed(ready.error(), console_);
     console_.note("seed " + std::to_string(request_.seed) + ", folder " + folder_);
     const auto begin = std::chrono::steady_clock::now();
-    bool whole = true;
-    for (int round = 0; whole; ++round) {
+    ExitCode played = kExitValid;
+    for (int round = 0; played == kExitValid; ++round) {
       auto suite = make_suite(request_, round);
       if (!suite) return failed(suite.error(), console_);
+      if (auto same = find_keys(first_); !same) return failed(same.error(), console_);
       if (auto keyed = find_keys(*suite); !keyed) return failed(keyed.error(), console_);
-      for (int attempt = 0; attempt < 2 && whole; ++attempt) whole = play(*suite, attempt);
+      for (int attempt = 0; attempt < 2 && played == kExitValid; ++attempt) {
+        played = play(*suite, attempt);
+        if (changed_) played = kExitHarness;
+      }
       if (round == 0) first_ = std::move(*suite);
       const Nanos spent{std::chrono::nanoseconds(std::chrono::steady_clock::now() - begin).count()};
       if (request_.profile != "nightly" || spent >= request_.time_limit) break;
     }
-    return conclude(whole, made);
+    return conclude(played, made);
   }
 
  private:
   Result<void> prepare() {
     request_ = options_.request;
     if (options_.resume.empty()) {
-      if (auto suite = make_suite(request_, 0); !suite) return suite.error();  // nothing is made for it
-      folder_ = fs::absolute(options_.out).lexically_normal().string() + "/" +
-                run_folder_name({request_.target, request_.profile, request_.contract, request_.seed},
-                                std::time(nullptr));
-      if (auto made = make_folders(folder_); !made) return made;
+      auto suite = make_suite(request_, 0);  // nothing is made for what cannot be
+      if (!suite) return suite.error();
+      if (auto keyed = find_keys(*suite); !keyed) return keyed;
+      auto made = make_new_folder(
+          fs::absolute(options_.out).lexically_normal().string() + "/" +
+          run_folder_name({request_.target, request_.profile, request_.contract, request_.seed}, std::time(nullptr)));
+      if (!made) return made.error();
+      folder_ = *made;
+      if (auto locked = lock(); !locked) return locked;
       return write_request(folder_, request_);
     }
     folder_ = fs::absolute(options_.resume).lexically_normal().string();
+    if (auto locked = lock(); !locked) return locked;
     auto request = read_request(folder_);
     if (!request) return request.error();
     const std::string bin_dir = request_.bin_dir;
@@ -86,7 +101,15 @@ class Certification {
     request_.bin_dir = bin_dir;
     auto records = read_records(folder_);
     if (!records) return records.error();
-    records_ = std::move(*records);
+    for (const std::string& warning : records->warnings) console_.note(warning);
+    records_ = std::move(records->cells);
+    return {};
+  }
+
+  Result<void> lock() {
+    auto taken = FolderLock::take(folder_);
+    if (!taken) return taken.error();
+    lock_ = std::move(*taken);
     return {};
   }
 
@@ -113,8 +136,8 @@ class Certification {
   }
 
   // First what has no record, then once more what was not decided, with twice the time for its
-  // faults to bite. False: interrupted.
-  bool play(const Suite& suite, int attempt) {
+  // faults to bite.
+  ExitCode play(const Suite& suite, int attempt) {
     std::vector<Cell> cells;
     std::vector<const SuiteCell*> of;
     for (const SuiteCell& cell : suite.cells) {
@@ -124,7 +147,7 @@ class Certification {
       cells.back().spec.time_limit = cell.cell.spec.time_limit * (attempt + 1);
       of.push_back(&cell);
     }
-    if (cells.empty()) return true;
+    if (cells.empty()) return kExitValid;
     const int jobs = options_.jobs > 0 ? options_.jobs : static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
     console_.note(counted(cells.size(), "run", "runs") + (attempt > 0 ? " once more and longer: they were not decided" : "") +
                   ", " + std::to_string(jobs) + " at a time");
@@ -133,8 +156,16 @@ class Certification {
   }
 
   void take(const SuiteCell& cell, const CellResult& result) {
-    if (result.code == kExitInterrupted) return;
-    CertificateCell record = record_of(cell, keys_[cell.cell.id], result, folder_);
+    if (result.code == kExitInterrupted || result.code == kExitBadInput) return;
+    const std::string& key = keys_[cell.cell.id];
+    if (auto now = key_of(cell); !now || *now != key) {
+      if (!changed_)
+        console_.error(cell.cell.id + ": not counted: the program of " + cell.cell.spec.target +
+                       " has changed meanwhile");
+      changed_ = true;
+      return;
+    }
+    CertificateCell record = record_of(cell, key, result, folder_);
     console_.note(record.id + ": " + record.word + (record.word == "valid" ? "" : ", " + record.witness));
     if (auto appended = append_record(folder_, record); !appended) {
       console_.error(appended.error().message);
@@ -144,7 +175,10 @@ class Certification {
     records_.push_back(std::move(record));
   }
 
-  ExitCode conclude(bool whole, Certificate* made) {
+  ExitCode conclude(ExitCode played, Certificate* made) {
+    if (played == kExitInterrupted)
+      console_.error("interrupted: `assay certify --resume " + folder_ + "` goes on");
+    if (played != kExitValid) return played;
     Certificate certificate = make_certificate(request_, first_, records_);
     certificate.assay_version = ASSAY_VERSION;
     certificate.started = utc_stamp(std::time(nullptr));
@@ -155,16 +189,12 @@ class Certification {
           if (auto programs = programs_of(cell.cell.spec)) certificate.binaries = *programs;
           break;
         }
-    if (!whole) {
-      console_.error("interrupted: `assay certify --resume " + folder_ + "` goes on");
-      return kExitInterrupted;
-    }
     const auto written = write_certificate(folder_, certificate);
-    console_.say(certificate_text(certificate) + folder_ + "/certificate.html");
+    console_.say(certificate_text(certificate) + (written ? folder_ + "/certificate.html" : ""));
     if (console_.json()) std::fputs(pretty_json(certificate_to_value(certificate)).c_str(), stdout);
     if (made) *made = certificate;
     if (!written) return failed(written.error(), console_);
-    return unsaved_ ? kExitHarness : code_of(certificate.word);
+    return worse(code_of(certificate.word), unsaved_ || any_failed(certificate) ? kExitHarness : kExitValid);
   }
 
   const CertifyOptions& options_;
@@ -174,7 +204,9 @@ class Certification {
   Suite first_;
   std::map<std::string, std::string> keys_;
   std::vector<CertificateCell> records_;
-  bool unsaved_ = false;  // a record could not be written: --resume would play its run again
+  FolderLock lock_;
+  bool changed_ = false;  // a program of the suite
+  bool unsaved_ = false;  // a run could not be recorded: --resume would play it again
 };
 
 }  // namespace
@@ -212,6 +244,7 @@ ExitCode merge_certificates(const std::vector<std::string>& folders, const std::
   std::optional<CertifyRequest> request;
   std::vector<CertificateCell> records;
   const std::string to = fs::absolute(out).lexically_normal().string();
+  if (fs::exists(to)) return failed(input_error(to + ": expected a new folder, found one that is there"), console);
   Certificate versions;
   for (const std::string& folder : folders) {
     auto one = read_request(folder);
@@ -220,11 +253,7 @@ ExitCode merge_certificates(const std::vector<std::string>& folders, const std::
     one->bin_dir.clear();
     if (request && request_to_value(*request).to_json() != request_to_value(*one).to_json())
       return failed(input_error(folder + ": its request is another than that of " + folders.front()), console);
-    auto text = read_file(folder + "/certificate.json");
-    if (!text) return failed(text.error(), console);
-    auto value = parse_json(*text, folder + "/certificate.json");
-    if (!value) return failed(value.error(), console);
-    auto part = certificate_from_value(*value, folder + "/certificate.json");
+    auto part = read_certificate(folder + "/certificate.json");
     if (!part) return failed(part.error(), console);
     if (request && (part->binaries != versions.binaries || part->assay_version != versions.assay_version))
       return failed(input_error(folder + ": other programs or another Assay than those of " + folders.front()), console);
@@ -263,7 +292,7 @@ ExitCode merge_certificates(const std::vector<std::string>& folders, const std::
     if (auto kept = append_record(to, cell); !kept) return failed(kept.error(), console);
   if (auto written = write_certificate(to, certificate); !written) return failed(written.error(), console);
   console.say(certificate_text(certificate) + to + "/certificate.html");
-  return code_of(certificate.word);
+  return worse(code_of(certificate.word), any_failed(certificate) ? kExitHarness : kExitValid);
 }
 
 Value request_to_value(const CertifyRequest& request) {
@@ -283,9 +312,7 @@ Value request_to_value(const CertifyRequest& request) {
   return Value::object(std::move(members));
 }
 
-Result<CertifyRequest> request_from_value(const Value& value, const std::string& name) {
-  if (value.text_or("format", "") != "assay-certify")
-    return input_error(name + ":1:1: expected the request of a certificate (format \"assay-certify\")");
+CertifyRequest request_from_value(const Value& value) {
   CertifyRequest request;
   request.target = value.text_or("target", "");
   request.profile = value.text_or("profile", "quick");

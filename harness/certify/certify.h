@@ -50,7 +50,7 @@ Certificate make_certificate(const CertifyRequest& request, const Suite& suite,
 
 // The file form of a request.
 Value request_to_value(const CertifyRequest& request);
-Result<CertifyRequest> request_from_value(const Value& value, const std::string& name);
+CertifyRequest request_from_value(const Value& value);  // of the schema's form
 
 // A design x clause table over several certificates, with what is expected next to what was seen;
 // `wrong` counts what differs.

@@ -7,6 +7,7 @@
 #include "harness/describe.h"
 #include "harness/plan.h"
 #include "results/files.h"
+#include "results/schema.h"
 
 namespace assay {
 namespace {
@@ -29,8 +30,16 @@ void take_faults(const Verdict& verdict, CertificateCell& record) {
   }
 }
 
-}  // namespace
+Result<Value> read_document(const std::string& path, std::string_view schema) {
+  auto text = read_file(path);
+  if (!text) return text.error();
+  auto value = parse_json(*text, path);
+  if (!value) return value.error();
+  if (auto valid = validate_form(*value, schema, *text, path); !valid) return valid.error();
+  return value;
+}
 
+// A clause of a run that was not decided as a whole may still be convicted, and is never called valid.
 std::map<std::string, CertificateCell::Said> clauses_said(const Verdict& verdict,
                                                           const std::string& workload) {
   std::map<std::string, CertificateCell::Said> said;
@@ -45,6 +54,8 @@ std::map<std::string, CertificateCell::Said> clauses_said(const Verdict& verdict
   }
   return said;
 }
+
+}  // namespace
 
 Result<std::vector<std::pair<std::string, std::string>>> programs_of(const TestSpec& spec) {
   auto plan = make_plan(spec);
@@ -100,10 +111,15 @@ CertificateCell record_of(const SuiteCell& cell, const std::string& key, const C
   record.run_folder = relative_to(result.run_folder, folder);
   record.rerun = "assay rerun " + result.run_folder;
   if (auto hash = hash_file(result.run_folder + "/history.jsonl")) record.history_hash = *hash;
-  if (!result.verdict) return record;
-  take_faults(*result.verdict, record);
-  record.clauses = clauses_said(*result.verdict, record.workload);
+  if (result.verdict) take_verdict(*result.verdict, record);
   return record;
+}
+
+void take_verdict(const Verdict& verdict, CertificateCell& record) {
+  record.bit.clear();
+  record.healed.clear();
+  take_faults(verdict, record);
+  record.clauses = clauses_said(verdict, record.workload);
 }
 
 std::string cells_path(const std::string& folder) { return folder + "/cells.jsonl"; }
@@ -112,18 +128,25 @@ Result<void> append_record(const std::string& folder, const CertificateCell& rec
   return append_file_line(cells_path(folder), cell_to_value(record).to_json());
 }
 
-Result<std::vector<CertificateCell>> read_records(const std::string& folder) {
-  std::vector<CertificateCell> records;
+Result<Records> read_records(const std::string& folder) {
+  Records records;
   if (!fs::exists(cells_path(folder))) return records;
   auto text = read_file(cells_path(folder));
   if (!text) return text.error();
   std::istringstream lines(*text);
-  for (std::string line; std::getline(lines, line);) {
-    auto value = parse_json(line, cells_path(folder));
-    if (!value || !value->is_object()) continue;
+  int number = 1;
+  for (std::string line; std::getline(lines, line); ++number) {
+    if (line.empty()) continue;
+    auto value = parse_json(line, "");
+    const auto valid = value ? validate_form(*value, "certificate-cell", line, "") : value.error();
+    if (!valid) {  // ":1:column: what" of the line
+      records.warnings.push_back(cells_path(folder) + ":" + std::to_string(number) +
+                                 valid.error().message.substr(2) + ": its run is played again");
+      continue;
+    }
     CertificateCell record = cell_from_value(*value);
-    std::erase_if(records, [&](const CertificateCell& old) { return old.id == record.id; });
-    records.push_back(std::move(record));
+    std::erase_if(records.cells, [&](const CertificateCell& old) { return old.id == record.id; });
+    records.cells.push_back(std::move(record));
   }
   return records;
 }
@@ -134,11 +157,19 @@ Result<void> write_request(const std::string& folder, const CertifyRequest& requ
 
 Result<CertifyRequest> read_request(const std::string& folder) {
   const std::string path = folder + "/certify.json";
-  auto text = read_file(path);
-  if (!text) return text.error();
-  auto value = parse_json(*text, path);
+  auto value = read_document(path, "certify");
   if (!value) return value.error();
-  return request_from_value(*value, path);
+  CertifyRequest request = request_from_value(*value);
+  if (request.shard > request.shards)
+    return input_error(path + ": shard: expected at most " + std::to_string(request.shards) +
+                       ", found " + std::to_string(request.shard));
+  return request;
+}
+
+Result<Certificate> read_certificate(const std::string& path) {
+  auto value = read_document(path, "certificate");
+  if (!value) return value.error();
+  return certificate_from_value(*value, path);
 }
 
 Result<void> write_certificate(const std::string& folder, const Certificate& certificate) {

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <filesystem>
 #include <random>
 
@@ -25,7 +26,7 @@ int experiment_verb(const ExperimentArgs& args) {
     if (!found) return fail(unknown_experiment(name));
     if (!found->pending.empty())
       return fail(input_error("the experiment \"" + name + "\" cannot be run yet: " + found->pending));
-    chosen.push_back(found);
+    if (std::find(chosen.begin(), chosen.end(), found) == chosen.end()) chosen.push_back(found);
   }
   Console console({.json = args.voice.json, .verbosity = args.voice.verbosity,
                    .color = args.voice.color});
