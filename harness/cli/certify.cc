@@ -25,7 +25,9 @@ Result<CertifyRequest> request_of(const CertifyArgs& args) {
   request.nodes = args.nodes;
   request.seed = args.seed ? *args.seed : std::random_device{}();
   if (auto taken = take_shard(args.shard, request); !taken) return taken.error();
-  auto limit = parse_duration(args.time_limit);
+  if (!args.time_limit.empty() && args.profile != "nightly")
+    return input_error("--time-limit: expected --profile nightly beside it, found " + args.profile);
+  auto limit = parse_duration(args.time_limit.empty() ? "1h" : args.time_limit);
   if (!limit || limit->count <= 0)
     return input_error("--time-limit: expected a duration such as 8h, found \"" + args.time_limit + "\"");
   request.time_limit = *limit;
@@ -59,8 +61,6 @@ int certify_verb(const CertifyArgs& args) {
   Console console({.json = args.voice.json, .verbosity = args.voice.verbosity, .color = args.voice.color});
   CertifyOptions options{.request = *request, .out = args.out, .resume = args.resume, .jobs = args.jobs};
   const auto targets = targets_of(args);
-  if (!args.resume.empty() && targets.size() > 1)
-    return fail(input_error("--resume: expected one target"));
   ExitCode worst = kExitValid;
   std::vector<Certificate> made;
   for (const std::string& target : targets) {

@@ -112,6 +112,12 @@ void add_voice(CLI::App& app, Voice& voice, bool& quiet, bool& verbose, bool& no
   app.add_flag("--no-color", no_color, "no colour on a terminal");
 }
 
+// A path that is needed: a variable that a script forgot to set is not a choice.
+CLI::Validator not_empty() {
+  return CLI::Validator(
+      [](std::string& text) { return text.empty() ? "expected something, found \"\"" : std::string(); }, "");
+}
+
 // As it is typed, wherever the program lies.
 std::string joined(int argc, char** argv) {
   std::string line = "assay";
@@ -270,38 +276,60 @@ class Cli {
   void define_certify() {
     CLI::App* sub = define("certify", "the suite: workloads, faults and seeds, a verdict for every clause, one certificate",
                            [this] { return certify(); });
-    sub->add_option("--target", certify_.targets,
+    std::vector<CLI::Option*> of_the_suite;
+    const auto suite_option = [&](CLI::Option* option) {
+      of_the_suite.push_back(option);
+      return option;
+    };
+    suite_option(sub->add_option("--target", certify_.targets,
                     "what to certify (default raft; several make a table of designs by clauses; naive: the nine "
-                    "naive designs)")
+                    "naive designs)"))
         ->delimiter(',');
-    sub->add_option("--profile", certify_.profile,
-                    "quick (3 minutes), release (45 minutes) or nightly (new seeds until --time-limit)")
+    suite_option(sub->add_option("--profile", certify_.profile,
+                    "quick (3 minutes), release (45 minutes) or nightly (new seeds until --time-limit)"))
         ->check(CLI::IsMember({"quick", "release", "nightly"}));
-    sub->add_option("--contract", certify_.contract,
-                    "strong, or weak: convergence and reads that never go back (default strong)")
+    suite_option(sub->add_option("--contract", certify_.contract,
+                    "strong, or weak: convergence and reads that never go back (default strong)"))
         ->check(CLI::IsMember({"strong", "weak"}));
-    sub->add_option("--shard", certify_.shard, "this part of so many: i/n")->type_name("I/N");
-    sub->add_option("--time-limit", certify_.time_limit, "of nightly (default 1h)")->type_name("TIME");
-    sub->add_option("--nodes", certify_.nodes, "size of the cluster (default: the profile's)")
+    suite_option(sub->add_option("--shard", certify_.shard, "this part of so many: i/n"))
+        ->type_name("I/N")
+        ->check(not_empty());
+    suite_option(sub->add_option("--time-limit", certify_.time_limit, "of nightly (default 1h)"))
+        ->type_name("TIME")
+        ->check(not_empty());
+    suite_option(sub->add_option("--nodes", certify_.nodes, "size of the cluster (default: the profile's)"))
         ->check(CLI::Range(1, 64));
-    sub->add_option("--set", certify_.settings, "an option of the target (repeatable)")
+    suite_option(sub->add_option("--set", certify_.settings, "an option of the target (repeatable)"))
         ->type_name("TARGET.OPTION=VALUE");
-    sub->add_option("--seed", seed_, "what every draw follows from (default: drawn, printed first)");
+    suite_option(sub->add_option("--seed", seed_, "what every draw follows from (default: drawn, printed first)"));
     sub->add_option("--jobs", certify_.jobs, "runs at once (default: CPUs)")->check(CLI::Range(1, 64));
-    sub->add_option("--resume", certify_.resume, "go on with the certificate of this folder")->type_name("DIR");
-    sub->add_option("--out", certify_.out, "where certificates go (default results/certificates)")
-        ->type_name("DIR");
+    suite_option(sub->add_option("--out", certify_.out, "where certificates go (default results/certificates)"))
+        ->type_name("DIR")
+        ->check(not_empty());
     sub->add_option("--bin-dir", certify_.bin_dir,
                     "where assay-agent and the targets' programs are (default: beside this program)")
         ->type_name("DIR");
-    sub->add_flag("--plan", certify_.plan, "print the runs, and the evidence that each clause needs; run nothing");
+    suite_option(sub->add_flag("--plan", certify_.plan,
+                               "print the runs, and the evidence that each clause needs; run nothing"));
+    auto* resume = sub->add_option("--resume", certify_.resume,
+                                   "go on with the certificate of this folder, which says what its suite is")
+                       ->type_name("DIR")
+                       ->check(not_empty());
+    for (CLI::Option* option : of_the_suite) resume->excludes(option);
     add_voice(*sub, voice_, quiet_, verbose_, no_color_);
     CLI::App* merge = define("merge", "join the certificates of shards", [this] { return merge_verb(merge_); });
-    merge->add_option("DIR", merge_.folders, "folders of `assay certify --shard`")->required();
-    merge->add_option("-o,--output", merge_.out, "a new folder")->required()->type_name("DIR");
+    merge->add_option("DIR", merge_.folders, "folders of `assay certify --shard`")
+        ->required()
+        ->check(not_empty());
+    merge->add_option("-o,--output", merge_.out, "a new folder")
+        ->required()
+        ->type_name("DIR")
+        ->check(not_empty());
     CLI::App* verify = define("verify", "check every stored history of a certificate again",
                               [this] { return verify_verb(topic_); });
-    verify->add_option("CERT", topic_, "the certificate's folder, or its certificate.json")->required();
+    verify->add_option("CERT", topic_, "the certificate's folder, or its certificate.json")
+        ->required()
+        ->check(not_empty());
   }
 
   int certify() {
@@ -322,7 +350,8 @@ class Cli {
     sub->add_option("--seed", seed_, "of every run (default: drawn, printed first)");
     sub->add_option("--jobs", experiment_.jobs, "runs at once (default 1)")->check(CLI::Range(1, 64));
     sub->add_option("--out", experiment_.out, "where the results go (default results/experiments)")
-        ->type_name("DIR");
+        ->type_name("DIR")
+        ->check(not_empty());
     sub->add_option("--bin-dir", experiment_.bin_dir,
                     "where assay-agent and the targets' programs are (default: beside this program)")
         ->type_name("DIR");
@@ -448,7 +477,7 @@ class Cli {
     CLI::App* schema = define("schema", "the JSON Schema of a file that Assay writes",
                               [this] { return schema_verb(topic_); });
     schema
-        ->add_option("NAME", topic_, "spec, verdict, certificate, proof, result, index, history-header, history-line or target")
+        ->add_option("NAME", topic_, "spec, verdict, certificate, certificate-cell, certify, proof, result, index, history-header, history-line or target")
         ->required();
     define("version", "this program's version", [] { return version_verb(); });
   }

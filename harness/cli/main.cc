@@ -5,6 +5,7 @@
 #include <csignal>
 #include <cstdio>
 #include <cstring>
+#include <exception>
 #include <new>
 
 #include "harness/cli/cli.h"
@@ -36,6 +37,9 @@ int main(int argc, char** argv) {
     return finish(assay::command_line(argc, argv));
   } catch (const std::bad_alloc&) {
     std::fputs("assay: out of memory\n", stderr);
+    return assay::kExitHarness;
+  } catch (const std::exception& error) {  // of the file system: a working directory that is gone
+    std::fprintf(stderr, "assay: %s\n", error.what());
     return assay::kExitHarness;
   }
 }

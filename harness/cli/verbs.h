@@ -68,7 +68,7 @@ struct CertifyArgs {
   std::string profile = "quick";
   std::string contract = "strong";
   std::string shard;  // "2/4"
-  std::string time_limit = "1h";
+  std::string time_limit;  // of nightly; empty: 1h
   std::optional<int> nodes;
   std::optional<uint64_t> seed;
   std::string resume;

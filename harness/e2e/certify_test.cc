@@ -2,6 +2,8 @@
 // nodes.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/mount.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <filesystem>
@@ -130,6 +132,85 @@ TEST_F(CertifyTest, ShardsAreMergedAndMixedOnesAreNot) {
   const Ended mixed = run(assay({"merge", a, c, "-o", scratch_.path() + "/mixed"}));
   EXPECT_EQ(mixed.code, 254) << mixed.err;
   EXPECT_THAT(mixed.err, HasSubstr("its request is another"));
+  const Ended over = run(assay({"merge", a, "-o", b}));
+  EXPECT_EQ(over.code, 254) << over.err;
+  EXPECT_THAT(over.err, HasSubstr("expected a new folder"));
+}
+
+// A certificate of the target memory is vacuous: its suite is one part of six.
+TEST_F(CertifyTest, WhatWasImprovedByHandIsNotVerified) {
+  run(small_suite(scratch_.path()), seconds(120));
+  const std::string folder = certificate_in(scratch_.path()), path = folder + "/certificate.json";
+  const std::string text = text_of_file(path);
+  ASSERT_EQ(run(assay({"verify", folder})).code, 0);
+  const auto expect_refused = [&](const std::string& from, const std::string& to, const std::string& said) {
+    std::string changed = text;
+    const size_t at = changed.find(from);
+    ASSERT_NE(at, std::string::npos) << from << " in " << text;
+    std::ofstream(path) << changed.replace(at, from.size(), to);
+    const Ended ended = run(assay({"verify", folder}));
+    EXPECT_EQ(ended.code, 5) << from << ": " << ended.out << ended.err;
+    EXPECT_THAT(ended.out, HasSubstr(said));
+  };
+  expect_refused(R"("word": "vacuous")", R"("word": "valid")", "the certificate: expected valid, found vacuous");
+  const size_t clauses = text.find("\"clauses\": [");
+  const std::string to_a_word = text.substr(clauses, text.find("\"vacuous\"", clauses) - clauses);
+  expect_refused(to_a_word + "\"vacuous\"", to_a_word + "\"valid\"", ": expected valid, found vacuous");
+  const size_t hash = text.find("sha256:", text.find("history_hash"));
+  expect_refused(text.substr(hash, text.find('"', hash) - hash), "", "a verdict without a history");
+  const size_t cells = text.find("\"cells\": [");
+  expect_refused(text.substr(cells), "\"cells\": []}", "of which it says nothing");
+  std::ofstream(path) << text.substr(0, text.size() / 2);
+  const Ended torn = run(assay({"verify", folder}));
+  EXPECT_EQ(torn.code, 254);
+  EXPECT_THAT(torn.err, HasSubstr("certificate.json:"));
+}
+
+TEST_F(CertifyTest, ARequestThatIsDamagedIsRefusedWithItsPlace) {
+  const std::string path = scratch_.path() + "/certify.json";
+  const std::string head = R"({"format":"assay-certify","version":1,"target":"memory","profile":"quick","contract":"strong","seed":3,)";
+  for (const std::string& rest : {R"("shard":1,"shards":0})", R"("shard":"1","shards":1})", R"("shard":3,"shards":2})",
+                                  R"("shard":1,"shards":1,"settings":{"a.b":1}})", R"("shard":1,"shards":1,"colour":1})"}) {
+    std::ofstream(path) << head << rest;
+    const Ended ended = run(assay({"certify", "--resume", scratch_.path()}));
+    EXPECT_EQ(ended.code, 254) << rest << ended.out << ended.err;
+    EXPECT_THAT(ended.err, HasSubstr("certify.json:")) << rest;
+    EXPECT_EQ(std::count(ended.err.begin(), ended.err.end(), '\n'), 1) << ended.err;
+  }
+}
+
+TEST_F(CertifyTest, OneAtATimeIsAtWorkInAFolder) {
+  Program program(small_suite(scratch_.path()));
+  ASSERT_TRUE(eventually([&] {
+    const std::string folder = certificate_in(scratch_.path());
+    return !folder.empty() && fs::exists(folder + "/specs");
+  }, seconds(60)));
+  const Ended second = run(assay({"certify", "--resume", certificate_in(scratch_.path())}));
+  EXPECT_EQ(second.code, 254);
+  EXPECT_THAT(second.err, HasSubstr("another assay is at work in it"));
+}
+
+TEST_F(CertifyTest, WithoutWhatItNeedsItFailsAndJudgesNothing) {
+  const Ended certified = run(assay({"certify", "--target", "raft", "--bin-dir", scratch_.path(), "--out", scratch_.path() + "/c"}));
+  EXPECT_EQ(certified.code, 255) << certified.err;
+  EXPECT_FALSE(fs::exists(scratch_.path() + "/c"));
+  const Ended played = run(assay({"experiment", "lost-update", "--bin-dir", scratch_.path(), "--out", scratch_.path() + "/e"}));
+  EXPECT_EQ(played.code, 255) << played.out << played.err;
+  EXPECT_THAT(played.out, HasSubstr("2 failed"));
+}
+
+// Where nothing fits any more: neither a spec, nor a record, nor a page.
+TEST_F(CertifyTest, OnAFullDiskItFailsAndIsNotInterrupted) {
+  if (::getuid() != 0) GTEST_SKIP() << "needs root, for a small file system";
+  const std::string small = scratch_.path() + "/small";
+  fs::create_directories(small);
+  ASSERT_EQ(::mount("none", small.c_str(), "tmpfs", 0, "size=64k"), 0);
+  const Ended certified = run(small_suite(small), seconds(120));
+  const Ended played = run(assay({"experiment", "lost-update", "--out", small}), seconds(120));
+  ::umount(small.c_str());
+  EXPECT_EQ(certified.code, 255) << certified.err;
+  EXPECT_EQ(played.code, 255) << played.err;
+  EXPECT_THAT(certified.err, HasSubstr("No space left on device"));
 }
 
 TEST_F(CertifyTest, AnExperimentConvictsTheDesignAndNotItsTwin) {
@@ -146,7 +227,10 @@ TEST_F(CertifyTest, WhatIsAskedBadlyIsSaidInOneLine) {
   for (const auto& arguments : std::vector<std::vector<std::string>>{
            {"certify", "--target", "nothing"}, {"certify", "--shard", "3/2"}, {"certify", "--profile", "slow"},
            {"certify", "--resume", "/nowhere"}, {"certify", "--set", "raft.nothing=1", "--plan"},
-           {"verify", "/nowhere"}, {"merge", "/nowhere", "-o", "/nowhere-else"},
+           {"certify", "--resume", ""}, {"certify", "--resume", "/nowhere", "--target", "memory"},
+           {"certify", "--resume", "/nowhere", "--plan"}, {"certify", "--shard", ""}, {"certify", "--out", ""},
+           {"certify", "--time-limit", "1h"}, {"certify", "--set", "register.x=1", "--plan"},
+           {"verify", "/nowhere"}, {"verify", ""}, {"merge", "/nowhere", "-o", "/nowhere-else"}, {"merge", "", "-o", ""},
            {"experiment"}, {"experiment", "nothing"}, {"experiment", "flp"}}) {
     const Ended ended = run(assay(arguments));
     EXPECT_EQ(ended.code, 254) << arguments[0] << " " << arguments.back() << ": " << ended.out << ended.err;
