@@ -280,6 +280,15 @@ TEST(TokenKinds, WithoutAPairThatSpeaksForAClauseOrAnyAtAllAreNotExercised) {
   EXPECT_EQ(clause_of(make_certificate(raft(), two_kinds(), undecided), "V6").word, "unknown");
 }
 
+TEST(TokenKinds, APairInWhichOneRunSaidNothingIsNotCountedAndIsTold) {
+  auto cells = pairs_and_canary();
+  cells[1].word = "vacuous";
+  cells[1].clauses.clear();
+  const Certificate made = make_certificate(raft(), two_kinds(), cells);
+  EXPECT_THAT(clause_of(made, "V6").reason, HasSubstr("over 1 pair of runs"));
+  EXPECT_THAT(made.not_exercised, ::testing::Contains(HasSubstr("V6: w0 under ")));
+}
+
 TEST(TokenKinds, AFaultThreatensThemOnlyWhereItBitInBothRunsOfAPair) {
   auto cells = pairs_and_canary();
   for (const size_t which : {1u, 2u}) cells[which].bit.erase("kill");

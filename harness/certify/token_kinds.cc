@@ -90,7 +90,12 @@ class Comparison {
 
   void count(CertificateClause& out) {
     for (const auto& [name, pair] : pairs_) {
-      if (!counts(pair)) continue;
+      if (!counts(pair)) {
+        out.not_exercised.push_back(std::get<0>(name) + " under " + std::get<1>(name) + ", seed " +
+                                    std::to_string(std::get<2>(name)) +
+                                    ": no verdict with each kind of token");
+        continue;
+      }
       ++told_;
       for (const CertificateCell* cell : pair) {
         ++out.cells;
