@@ -292,13 +292,13 @@ TEST(TokenKinds, APairInWhichOneRunSaidNothingIsNotCountedAndIsTold) {
 TEST(TokenKinds, AFaultThreatensThemOnlyWhereItBitInBothRunsOfAPair) {
   auto cells = pairs_and_canary();
   for (const size_t which : {1u, 2u}) cells[which].bit.erase("kill");
-  const CertificateClause& clause = clause_of(make_certificate(raft(), two_kinds(), cells), "V6");
+  const CertificateClause clause = clause_of(make_certificate(raft(), two_kinds(), cells), "V6");
   EXPECT_EQ(clause.word, "vacuous");
   EXPECT_THAT(clause.reason, HasSubstr("never seen to bite in a run that speaks for it: kill"));
 }
 
 TEST(TokenKinds, OfWhichThereIsOneAreNotClaimed) {
-  const CertificateClause& clause = clause_of(make_certificate(raft(), {}, pairs_and_canary()), "V6");
+  const CertificateClause clause = clause_of(make_certificate(raft(), {}, pairs_and_canary()), "V6");
   EXPECT_EQ(clause.word, "not claimed");
   EXPECT_TRUE(v6().checks.empty() && !v6().same_verdicts.empty());
 }

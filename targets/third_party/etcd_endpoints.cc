@@ -117,7 +117,7 @@ Result<std::vector<NodeInfo>> parse_endpoints(const std::string& list) {
 }
 
 Result<std::unique_ptr<Target>> make(const TargetInfo::Settings& given, uint64_t) {
-  std::string list, token;
+  std::string list, token = sound_kv_tokens().front();
   std::string serializable = "false";
   for (const auto& [option, text] : given)
     (option == "endpoints" ? list : option == "token" ? token : serializable) = text;
