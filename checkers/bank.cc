@@ -74,17 +74,16 @@ class SetUp {
     int64_t revision = 0;  // of the store; 0: not known
   };
   explicit SetUp(const History& history) {
-    const KeyEvents events(history);
-    for (const KeyTrack& track : events.keys()) {
-      Point first{.position = kOpen};
-      for (const KeyEvent& event : track.events) {
-        const bool there = event.did == Did::kRead && event.ok() && !event.value.is_null();
-        if (!event.accepted() && !there) continue;
-        if (event.ret < first.position)
-          first = {event.ret, event.revision.is_number() ? event.revision.number() : 0};
-      }
-      keys_.emplace_back(track.key.text(), first);
+    std::unordered_map<Symbol, Point> first;
+    for (size_t id = 0; id < history.size(); ++id) {
+      const Operation op = history[id];
+      each_key_of(op, [&](Symbol key, bool there, Token revision) {
+        Point& point = first.try_emplace(key, Point{.position = kOpen}).first->second;
+        if (there && op.return_position() < point.position)
+          point = {op.return_position(), revision.is_number() ? revision.number() : 0};
+      });
     }
+    for (const auto& [key, point] : first) keys_.emplace_back(key.text(), point);
     std::sort(keys_.begin(), keys_.end(),
               [](const auto& a, const auto& b) { return a.first < b.first; });
   }
@@ -103,6 +102,22 @@ class SetUp {
   }
 
  private:
+  // Calls fn(key, whether it was there then, at which revision).
+  template <typename Fn>
+  static void each_key_of(const Operation& op, const Fn& fn) {
+    const bool ok = op.type() == OpType::kOk;
+    if (op.f() == f::txn) {
+      for (const auto& [key, value] : writes_of_txn(op.argument())) fn(key, ok, op.revision());
+    } else if (op.f() != f::list) {
+      if (has_key_events(op.f()))
+        fn(op.key(), ok && (op.f() != f::read || !op.result().is_null()), op.revision());
+    } else if (ok) {
+      const Value result = op.result();
+      for (const Value& row : result.as_array())
+        fn(row.as_array()[0].as_symbol(), true, token_of(row.as_array()[2]));
+    }
+  }
+
   std::vector<std::pair<std::string_view, Point>> keys_;
   std::unordered_map<Symbol, Point> known_;
 };

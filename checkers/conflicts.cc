@@ -16,7 +16,8 @@
 // Each conflict is judged by itself against all that was accepted and read: exact where tokens are
 // ordered, every state's writer is known and reads are claimed to be of the latest state; a write of
 // unknown outcome may excuse two conflicts at two moments, of which only one can be. Where tokens
-// are compared for equality only, and of guards on absence, it goes by real time and says less. A
+// are compared for equality only, and of guards on absence, it goes by real time and says less;
+// deletes have a place among the tokens where the revisions of keys are the store's. A
 // refusal of several guards at once is not judged: any of them may be the cause.
 #include <algorithm>
 #include <map>
@@ -176,7 +177,7 @@ class Key {
   void collect(bool guards) {
     states_.clear();
     identified_.clear();
-    bool comparable = true;
+    bool comparable = scope_.one_scale;
     for (const KeyEvent& event : track_.events) {
       const auto revision = number_of(event.revision), at = number_of(event.at);
       comparable &= !event.ok() || !revision || !at || *revision <= *at;
@@ -363,14 +364,16 @@ class Key {
   // A state, or an absence, that was seen between the one compared and that of the write.
   std::optional<Finding> skipped(const KeyEvent& event) const {
     const auto expected = number_of(event.expected);
+    if (event.deletes() && !scope_.one_scale) return std::nullopt;
     const auto own = number_of(event.deletes() ? event.at : event.revision);
     if (!expected || !own || event.did != Did::kWrite) return std::nullopt;
     const std::pair compared(*expected, false), made(*own, event.deletes());
     const auto next = std::upper_bound(
         states_.begin(), states_.end(), compared,
         [](const std::pair<int64_t, bool>& a, const State& b) { return a < b.order(); });
-    if (next == states_.end() || next->order() >= made || next->revision >= made.first)
-      return std::nullopt;
+    if (next == states_.end() || next->order() > made) return std::nullopt;
+    // Its own state; or the key was seen to be gone, at that revision, before it was asked.
+    if (next->order() == made && !(next->absent && next->rets < event.call)) return std::nullopt;
     Finding finding{"accepted with an old token",
                     author_text(history_[event.id]) + " had its guard accepted on revision " +
                         token_text(event.expected) + ", though the key was " +

@@ -131,6 +131,24 @@ TEST(Conflicts, AGuardIsNotAcceptedOnATokenThatHadBeenReplaced) {
   EXPECT_EQ(judge(kTwo + txn).reason, "accepted with an old token of k");
 }
 
+TEST(Conflicts, AGuardedDeleteOfAKeyThatHadChangedOrWasGoneIsWrong) {
+  const std::string over_another = "0 invoke delete k expected=2\n0 ok delete k revision=0 at=3\n";
+  EXPECT_EQ(judge(kTwo + over_another).reason, "accepted with an old token of k");
+  const std::string gone = "1 invoke delete k\n1 ok delete k revision=0 at=4\n";
+  const std::string again = "0 invoke delete k expected=3\n0 ok delete k revision=0 at=4\n";
+  EXPECT_EQ(judge(kTwo + gone + again).reason, "accepted with an old token of k");
+  EXPECT_EQ(judge(kTwo + again + gone).safety, Safety::kValid);
+}
+
+// Versions of a key of its own, beside the store's revision: 2 comes after the delete at 11.
+TEST(Conflicts, WhereTheKeysRevisionsAreNotTheStoresADeleteHasNoPlaceAmongThem) {
+  EXPECT_EQ(judge("0 invoke write k 1\n0 ok write k 1 revision=1 at=10\n"
+                  "0 invoke delete k expected=1\n0 ok delete k revision=0 at=11\n"
+                  "0 invoke write k 2\n0 ok write k 2 revision=2 at=12\n")
+                .safety,
+            Safety::kValid);
+}
+
 TEST(Conflicts, ARefusalOfSeveralGuardsIsNotJudgedAndNoGuardAtAllIsVacuous) {
   const Verdict several =
       judge(kTwo + "1 invoke txn [[\"w\",\"a\",1]] guards=[[\"k\",3],[\"a\",0]]\n"

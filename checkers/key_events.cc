@@ -54,8 +54,11 @@ std::vector<std::pair<Symbol, Token>> tokens_made_by(const Operation& txn) {
 
 class Reader {
  public:
-  Reader(const History& history, std::vector<KeyTrack>& keys)
+  // only: of these keys alone; nullptr: of all.
+  Reader(const History& history, std::vector<KeyTrack>& keys,
+         const std::unordered_set<Symbol>* only = nullptr)
       : history_(history),
+        only_(only),
         reads_latest_(read_claim(history.header()) == "linearizable"),
         keys_(keys) {}
 
@@ -86,7 +89,7 @@ class Reader {
   void reserve() {
     std::vector<uint32_t> counts;
     for (size_t id = 0; id < history_.size(); ++id) {
-      if (!on_one_key(history_[id].f())) continue;
+      if (!on_one_key(history_[id].f()) || !wanted(history_[id].key())) continue;
       const size_t key = ordinal(history_[id].key());
       if (key == counts.size()) counts.push_back(0);
       ++counts[key];
@@ -96,13 +99,16 @@ class Reader {
   bool latest(const Operation& op) const {
     return reads_latest_ && !op.invoke_extra().bool_or("stale", false);
   }
-  void add(Symbol key, KeyEvent event) { keys_[ordinal(key)].events.push_back(std::move(event)); }
+  bool wanted(Symbol key) const { return only_ == nullptr || only_->contains(key); }
+  void add(Symbol key, KeyEvent event) {
+    if (wanted(key)) keys_[ordinal(key)].events.push_back(std::move(event));
+  }
 
   void read(const Operation& op) {
     const Symbol f = op.f();
     if (f == f::list) return read_list(op);
     if (f == f::txn) return read_txn(op);
-    if (!on_one_key(f)) return;
+    if (!on_one_key(f) || !wanted(op.key())) return;
     KeyEvent event = event_of(op);
     if (f == f::read) {
       event.latest = latest(op);
@@ -186,6 +192,7 @@ class Reader {
   }
 
   const History& history_;
+  const std::unordered_set<Symbol>* only_;
   const bool reads_latest_;
   std::vector<KeyTrack>& keys_;
   std::unordered_map<Symbol, size_t> index_;
@@ -225,6 +232,10 @@ bool has_key_events(Symbol f) {
 }
 
 bool leaves_keys_alone(Symbol f) { return f == f::watch || f == f::compact; }
+
+KeyEvents::KeyEvents(const History& history, const std::unordered_set<Symbol>& keys) {
+  Reader(history, keys_, &keys).read_all();
+}
 
 KeyEvents::KeyEvents(const History& history, Absence absence) {
   Reader reader(history, keys_);

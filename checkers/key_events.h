@@ -6,6 +6,7 @@
 
 #include <optional>
 #include <string>
+#include <unordered_set>
 #include <vector>
 
 #include "checkers/history/history.h"
@@ -53,6 +54,8 @@ enum class Absence : uint8_t { kIgnored, kRead };
 class KeyEvents {
  public:
   explicit KeyEvents(const History& history, Absence absence = Absence::kIgnored);
+  // Of these keys alone.
+  KeyEvents(const History& history, const std::unordered_set<Symbol>& keys);
   const std::vector<KeyTrack>& keys() const { return keys_; }  // in order of first appearance
   // Lists whose absent keys were too many to be judged one by one.
   size_t lists_without_absence() const { return lists_without_absence_; }

@@ -23,8 +23,7 @@ constexpr std::string_view kCountedObject = "object/";
 
 struct CountWish {
   Position asked;
-  int64_t number;
-  size_t id;
+  int64_t number;  // the highest so far
 };
 
 class ObjectCounting {
@@ -35,8 +34,9 @@ class ObjectCounting {
       if (op.f() != f::write || !op.key().text().ends_with(kWantedKey) || !op.argument().is_int()) continue;
       if (op.type() == OpType::kFail) continue;
       const std::string_view key = op.key().text();
-      wishes_[std::string(key.substr(0, key.size() - kWantedKey.size()))].push_back(
-          {op.invoke_position(), op.argument().as_int(), id});
+      auto& wishes = wishes_[std::string(key.substr(0, key.size() - kWantedKey.size()))];
+      const int64_t before = wishes.empty() ? 0 : wishes.back().number;
+      wishes.push_back({op.invoke_position(), std::max(before, op.argument().as_int())});
     }
   }
 
@@ -72,11 +72,11 @@ class ObjectCounting {
       objects += row.as_array()[0].as_text().starts_with(prefix + std::string(kCountedObject));
     ++lists_;
     most_ = std::max(most_, objects);
-    const CountWish* highest = nullptr;
-    for (const CountWish& wish : wishes_[prefix])
-      if (wish.asked < list.return_position() && (!highest || wish.number > highest->number))
-        highest = &wish;
-    const int64_t wanted = highest ? highest->number : 0;
+    const auto& wishes = wishes_[prefix];
+    const auto later = std::lower_bound(
+        wishes.begin(), wishes.end(), list.return_position(),
+        [](const CountWish& wish, Position answered) { return wish.asked < answered; });
+    const int64_t wanted = later == wishes.begin() ? 0 : std::prev(later)->number;
     most_wanted_ = std::max(most_wanted_, wanted);
     if (objects <= wanted || convicted_[prefix]) return;
     convicted_[prefix] = true;

@@ -19,6 +19,7 @@
 #include <map>
 #include <optional>
 #include <unordered_map>
+#include <unordered_set>
 
 #include "checkers/findings.h"
 #include "checkers/history/vocabulary.h"
@@ -69,13 +70,9 @@ struct Intent {
 // Values that one write alone carries, and whether anybody saw them.
 class Uniques {
  public:
-  explicit Uniques(const History& history) {
-    for (size_t id = 0; id < history.size(); ++id) {
-      const Operation op = history[id];
-      if (op.type() == OpType::kInfo && !looks(op) && has_key_events(op.f())) any_ = true;
-    }
-    if (!any_) return;
-    const KeyEvents events(history);
+  Uniques(const History& history, const std::unordered_set<Symbol>& keys) {
+    if (keys.empty()) return;
+    const KeyEvents events(history, keys);
     for (const KeyTrack& track : events.keys()) {
       for (const KeyEvent& event : track.events) {
         if (event.did == Did::kWrite && event.may_have_happened() && !event.value.is_null()) {
@@ -101,7 +98,6 @@ class Uniques {
       return of.second.hash() * 31 + of.first.id();
     }
   };
-  bool any_ = false;
   std::unordered_map<std::pair<Symbol, Value>, int, Hasher> written_;
   std::unordered_map<std::pair<Symbol, Value>, uint32_t, Hasher> seen_;
 };
@@ -135,6 +131,7 @@ class Loops {
       intent.last = id;
       last_of_[op.process().id] = at->second;
     }
+    numbers_ = {};
     for (size_t i = 0; i < intents_.size(); ++i) conclude(i);
     twice_by_unknowns();
     return tell();
@@ -246,11 +243,18 @@ class Loops {
     find(last.key(), "an intent dropped in silence",
          author_text(last) + " was refused and went on to something else, without a word", {last});
   }
+  bool may_be_twice(const OfKey& of) const {
+    return of.ok && of.unknown && !of_a_lock(history_[*of.ok]);
+  }
   void twice_by_unknowns() {
-    const Uniques uniques(history_);
+    std::unordered_set<Symbol> keys;
+    for (const Intent& intent : intents_)
+      for (const OfKey& of : intent.keys)
+        if (may_be_twice(of)) keys.insert(of.key);
+    const Uniques uniques(history_, keys);
     for (const Intent& intent : intents_) {
       for (const OfKey& of : intent.keys) {
-        if (!of.ok || !of.unknown || of_a_lock(history_[*of.ok])) continue;
+        if (!may_be_twice(of)) continue;
         const Operation unknown = history_[*of.unknown];
         if (unknown.f() == f::txn) continue;
         const Value value = unknown.f() == f::cas && unknown.argument().is_array()

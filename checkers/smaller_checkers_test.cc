@@ -154,6 +154,15 @@ TEST(SnapshotReads, WhatItsRevisionDoesNotHaveIsOfNoState) {
   EXPECT_EQ(judge_snapshots(stale("1", 2, 3) + kTwo).reason, "a state that was not yet of k");
 }
 
+TEST(SnapshotReads, ADeleteThatFoundTheKeyGoneMadeNoState) {
+  const std::string gone = "0 invoke delete k\n0 ok delete k revision=0 at=5\n";
+  const std::string again = "0 invoke delete k\n0 ok delete k revision=0 at=7\n";
+  EXPECT_EQ(judge_snapshots(kTwo + gone + stale("null", 0, 7) + again).safety, Safety::kValid);
+  const std::string guarded = "0 invoke delete k expected=4\n0 ok delete k revision=0 at=5\n";
+  EXPECT_EQ(judge_snapshots(kTwo + stale("null", 0, 5) + guarded).reason,
+            "a state that was not yet of k");
+}
+
 TEST(SnapshotReads, AnUnknownWriteMayBeBehindANewerState) {
   const std::string unknown = "5 invoke write k 9\n5 info write k\n";
   EXPECT_EQ(judge_snapshots(kTwo + unknown + stale("9", 5, 6)).safety, Safety::kValid);

@@ -69,10 +69,11 @@ std::optional<Placed> place(const KeyEvent& event, Scope scope) {
 
 class Key {
  public:
-  Key(const History& history, const KeyTrack& track, Scope scope, bool absence = true)
-      : history_(history), scope_(scope) {
+  // one_scale: the revisions of keys are the store's, so that absences have a place among them.
+  Key(const History& history, const KeyTrack& track, Scope scope, bool one_scale)
+      : history_(history), scope_(scope), one_scale_(one_scale) {
     for (const KeyEvent& event : track.events) add(event);
-    if (!one_scale_ || !absence) std::erase_if(placed_, [](const Placed& p) { return p.absent; });
+    if (!one_scale_) std::erase_if(placed_, [](const Placed& p) { return p.absent; });
     std::sort(placed_.begin(), placed_.end(),
               [](const Placed& a, const Placed& b) { return a.before(b); });
   }
@@ -206,7 +207,7 @@ class Key {
   const Scope scope_;
   std::vector<Placed> placed_;  // of the track's events
   bool unplaced_delete_ = false;
-  bool one_scale_ = true;  // the key's revisions and the store's can be compared
+  bool one_scale_;
 };
 
 class VersionOrder : public Checker {
@@ -248,9 +249,10 @@ class VersionOrder : public Checker {
     Verdict verdict{.name = "version-order"};
     Findings findings(history, verdict);
     int64_t placed = 0, states = 0;
+    const bool scale = one_scale(history);
     const KeyEvents events(history, Absence::kRead);
     each_key(events, budget, verdict, [&](const KeyTrack& track) {
-      const Key key(history, track, Scope::kEverything);
+      const Key key(history, track, Scope::kEverything, scale);
       placed += static_cast<int64_t>(key.size());
       states += static_cast<int64_t>(key.states());
       if (auto found = key.judge()) findings.add(track.key, std::move(*found));
@@ -298,9 +300,10 @@ class OneHistory : public Checker {
     Verdict verdict{.name = "one-history"};
     Findings findings(history, verdict);
     int64_t states = 0;
+    const bool scale = one_scale(history);
     const KeyEvents events(history);
     each_key(events, budget, verdict, [&](const KeyTrack& track) {
-      const Key key(history, track, Scope::kAcceptedWrites);
+      const Key key(history, track, Scope::kAcceptedWrites, scale);
       states += static_cast<int64_t>(key.states());
       if (auto found = key.judge()) findings.add(track.key, std::move(*found));
     });

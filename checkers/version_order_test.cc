@@ -120,6 +120,12 @@ TEST(VersionOrder, WhereTheKeysRevisionsAreNotTheStoresAbsenceSaysNothing) {
                            "1 invoke read k\n1 ok read k null revision=0 at=30\n")
                 .safety,
             Safety::kValid);
+  // Versions of a key of its own, which go on after the delete at revision 11 of the store.
+  EXPECT_EQ(judge_versions("0 invoke write k 1\n0 ok write k 1 revision=1 at=10\n"
+                           "0 invoke delete k\n0 ok delete k revision=0 at=11\n"
+                           "0 invoke write k 2\n0 ok write k 2 revision=2 at=12\n")
+                .safety,
+            Safety::kValid);
 }
 
 TEST(VersionOrder, ReadsThatAreNotClaimedToBeLatestAreLeftOut) {

@@ -22,7 +22,8 @@
 // Source: the watch properties of etcd's robustness tests.
 #include <algorithm>
 #include <functional>
-#include <set>
+#include <optional>
+#include <utility>
 
 #include "checkers/facts.h"
 #include "checkers/history/vocabulary.h"
@@ -50,7 +51,6 @@ std::string said(int64_t revision, Symbol key, bool deleted, const Value& value)
   return deleted ? text : text + " = " + shown(value);
 }
 std::string said(const WatchedEvent& e) { return said(e.revision, e.key, e.deleted, e.value); }
-std::string said(const Change& c) { return said(c.revision, c.key, c.deleted, c.value); }
 
 // "p7, which watched w/ from revision 10 through n2 (13.9 s to 15.4 s)".
 std::string watcher(const Operation& op, const Leg& leg) {
@@ -78,14 +78,23 @@ struct Rule {
   }
 };
 
+// What one watch was told.
+struct Stream {
+  uint32_t number;  // of its leg, from 1
+  const Leg& leg;
+  WatchSeen seen;
+};
+
 class Audit {
  public:
-  explicit Audit(const History& history) : history_(history), evidence_(evidence_of(history)) {}
+  explicit Audit(const History& history)
+      : history_(history), evidence_(evidence_of(history)), told_(evidence_.changes.size()) {}
 
   Verdict run(const Budget& budget) {
-    for (const Leg& leg : evidence_.legs) {
+    for (size_t i = 0; i < evidence_.legs.size(); ++i) {
       if (budget.exhausted()) return undecided();
-      judge(leg);
+      const Leg& leg = evidence_.legs[i];
+      judge({.number = static_cast<uint32_t>(i + 1), .leg = leg, .seen = std::move(*watch_seen(op_of(leg).result()))});
     }
     judge_wrong_starts();
     judge_contradictions();
@@ -93,18 +102,29 @@ class Audit {
   }
 
  private:
-  void judge(const Leg& leg) {
-    const bool in_order = judge_sequence(leg);
-    judge_marks(leg);
-    judge_split(leg);
-    if (in_order) judge_missing(leg);
-    for (const WatchedEvent& event : leg.seen.events) {
-      judge_origin(leg, event);
-      judge_predecessor(leg, event);
+  void judge(const Stream& stream) {
+    const Leg& leg = stream.leg;
+    count(stream);
+    judge_marks(stream);
+    judge_split(stream);
+    int64_t last = 0;
+    for (const WatchedEvent& event : stream.seen.events) {
+      const size_t change = evidence_.change_of(event);
+      judge_place(leg, event, last);
+      if (std::exchange(told_[change], stream.number) == stream.number)
+        unique_.breaks([&] { return tell(leg, "was told twice: " + said(event)); });
+      judge_origin(leg, event, evidence_.changes[change]);
+      judge_predecessor(leg, event, evidence_.changes[change]);
+      last = std::max(last, event.revision);
     }
-    judge_compacted(leg);
+    judge_missing(stream);
+    judge_compacted(stream);
   }
 
+  std::string said(const Change& c) const {
+    return watching::said(c.revision, c.key, c.deleted, evidence_.value_of(c));
+  }
+  std::string said(const WatchedEvent& event) const { return watching::said(event); }
   Operation op_of(const Leg& leg) const { return history_[leg.id]; }
   Witness tell(const Leg& leg, const std::string& what) const {
     return {.operations = {leg.id}, .lines = {watcher(op_of(leg), leg) + ", " + what}, .order = {}};
@@ -112,70 +132,57 @@ class Audit {
 
   // --- One stream by itself
 
-  // False: its changes are not in order, so that which are missing cannot be said.
-  bool judge_sequence(const Leg& leg) {
-    std::set<std::pair<int64_t, Symbol>> told;
-    int64_t last = 0;
-    bool in_order = true;
-    for (const WatchedEvent& event : leg.seen.events) {
-      if (!event.key.text().starts_with(leg.wish.prefix.text()))
-        filter_.breaks([&] { return tell(leg, "was told of another key: " + said(event)); });
-      if (event.revision < leg.begin) {
-        resumable_.breaks([&] { return tell(leg, "was told of something older: " + said(event)); });
-      }
-      if (!told.emplace(event.revision, event.key).second)
-        unique_.breaks([&] { return tell(leg, "was told twice: " + said(event)); });
-      if (event.revision < last) {
-        in_order = false;
-        ordered_.breaks([&] {
-          return tell(leg, "was told after revision " + std::to_string(last) + ": " + said(event));
-        });
-      }
-      last = std::max(last, event.revision);
+  void judge_place(const Leg& leg, const WatchedEvent& event, int64_t last) {
+    if (!wanted_by(leg, event.key))
+      filter_.breaks([&] { return tell(leg, "was told of another key: " + said(event)); });
+    if (event.revision < leg.begin)
+      resumable_.breaks([&] { return tell(leg, "was told of something older: " + said(event)); });
+    if (event.revision < last) {
+      ordered_.breaks([&] {
+        return tell(leg, "was told after revision " + std::to_string(last) + ": " + said(event));
+      });
     }
-    return in_order;
+  }
+  static bool wanted_by(const Leg& leg, Symbol key) {
+    return key.text().starts_with(leg.wish.prefix.text());
   }
 
-  void judge_marks(const Leg& leg) {
-    const auto& events = leg.seen.events;
+  void judge_marks(const Stream& stream) {
+    const auto& [number, leg, seen] = stream;
     int64_t mark = 0;
     size_t at = 0;
-    for (size_t i = 0; i < events.size(); ++i) {
-      for (; at < leg.seen.progress.size() && leg.seen.progress[at].events <= i; ++at)
-        mark = std::max(mark, leg.seen.progress[at].revision);
-      if (events[i].revision > mark) continue;
+    for (size_t i = 0; i < seen.events.size(); ++i) {
+      const WatchedEvent& event = seen.events[i];
+      for (; at < seen.progress.size() && seen.progress[at].events <= i; ++at)
+        mark = std::max(mark, seen.progress[at].revision);
+      if (event.revision > mark) continue;
       bookmarkable_.breaks([&] {
-        return tell(leg, "was told that it knew all up to revision " + std::to_string(mark) +
-                             ", and after that: " + said(events[i]));
+        return tell(stream.leg, "was told that it knew all up to revision " + std::to_string(mark) +
+                                    ", and after that: " + said(event));
       });
     }
   }
 
-  void judge_split(const Leg& leg) {
-    if (leg.seen.split.empty()) return;
+  void judge_split(const Stream& stream) {
+    if (stream.seen.split.empty()) return;
     atomic_.breaks([&] {
-      return tell(leg, "was told of revision " + std::to_string(leg.seen.split.front()) +
-                           " in several messages");
+      return tell(stream.leg, "was told of revision " + std::to_string(stream.seen.split.front()) +
+                                  " in several messages");
     });
   }
 
   // --- Against what happened
 
-  void judge_missing(const Leg& leg) {
+  void judge_missing(const Stream& stream) {
+    const Leg& leg = stream.leg;
     if (leg.begin == 0) return;
     const auto& changes = evidence_.changes;
-    const auto& events = leg.seen.events;
     std::vector<const Change*> missing;
-    size_t at = 0;
     auto change = std::lower_bound(changes.begin(), changes.end(), leg.begin,
                                    [](const Change& c, int64_t r) { return c.revision < r; });
     for (; change != changes.end() && change->revision < leg.end; ++change) {
-      if (!change->key.text().starts_with(leg.wish.prefix.text())) continue;
-      while (at < events.size() && events[at].revision < change->revision) ++at;
-      bool told = false;
-      for (size_t i = at; i < events.size() && events[i].revision == change->revision; ++i)
-        told |= events[i].key == change->key;
-      if (!told) missing.push_back(&*change);
+      const bool told = told_[static_cast<size_t>(change - changes.begin())] == stream.number;
+      if (!told && wanted_by(leg, change->key)) missing.push_back(&*change);
     }
     if (missing.empty()) return;
     missing_ += static_cast<int64_t>(missing.size());
@@ -201,39 +208,42 @@ class Audit {
     return witness;
   }
 
-  void judge_origin(const Leg& leg, const WatchedEvent& event) {
+  void judge_origin(const Leg& leg, const WatchedEvent& event, const Change& known) {
     if (!evidence_.attempts_known) return;
     const Position told = op_of(leg).return_position();
-    const Attempt* closest = nullptr;
-    const char* why = "which nobody has written";
-    if (const auto* attempts = evidence_.attempts(event.key, event.value)) {
-      for (const Attempt& attempt : *attempts) {
-        if (history_[attempt.id].invoke_position() > told) break;
-        const bool elsewhere = attempt.revision > 0 && attempt.revision != event.revision;
-        if (!attempt.failed && !elsewhere) return;
-        closest = &attempt;
-        why =
-            attempt.failed ? "a write that was refused" : "a write that was answered with another";
-      }
+    if (known.written && history_[known.by].invoke_position() <= told &&
+        known.deleted == event.deleted && evidence_.value_of(known) == event.value)
+      return;
+    if (evidence_.attempted(event, told)) return;
+    origin_.breaks([&] { return tell_origin(leg, event, told); });
+  }
+  Witness tell_origin(const Leg& leg, const WatchedEvent& event, Position told) const {
+    std::optional<size_t> closest;
+    for (size_t id = 0; id < history_.size(); ++id) {
+      if (history_[id].invoke_position() > told) break;
+      each_write(history_[id], [&](Symbol key, const Value& value, uint32_t) {
+        if (key == event.key && value == event.value) closest = id;
+      });
     }
-    origin_.breaks([&] {
-      Witness witness = tell(leg, "was told of " + said(event) + ", " + why);
-      if (closest == nullptr) return witness;
-      const Operation write = history_[closest->id];
-      witness.operations.push_back(closest->id);
-      std::sort(witness.operations.begin(), witness.operations.end());
-      witness.lines.push_back(who(write) +
-                              (closest->failed
-                                   ? " was refused it: " + std::string(write.error_class().text())
-                                   : " wrote it at revision " + std::to_string(closest->revision)));
-      return witness;
-    });
+    if (!closest) return tell(leg, "was told of " + said(event) + ", which nobody has written");
+    const Operation write = history_[*closest];
+    const bool failed = write.type() == OpType::kFail;
+    Witness witness =
+        tell(leg, "was told of " + said(event) + (failed ? ", a write that was refused"
+                                                         : ", a write that was answered with another"));
+    witness.operations.push_back(*closest);
+    std::sort(witness.operations.begin(), witness.operations.end());
+    witness.lines.push_back(
+        who(write) + (failed ? " was refused it: " + std::string(write.error_class().text())
+                             : " wrote it at revision " +
+                                   std::to_string(happened_at(write, event.value))));
+    return witness;
   }
 
-  void judge_predecessor(const Leg& leg, const WatchedEvent& event) {
+  void judge_predecessor(const Leg& leg, const WatchedEvent& event, const Change& known) {
     if (!event.before) return;
     const auto& before = *event.before;
-    const Change* last = last_before(event);
+    const Change* last = known.before > 0 ? &evidence_.changes[known.before - 1] : nullptr;
     const auto broken = [&](const std::string& what) {
       predecessor_.breaks([&] {
         Witness witness = tell(leg, "was told of " + said(event) + ", and that " + what);
@@ -258,24 +268,16 @@ class Audit {
     const bool vouched = leg.begin > 0 && last->revision >= leg.begin;
     if (creation) return vouched && !last->deleted ? broken(claim) : void();
     if (before.revision < last->revision) return broken(claim);
-    if (before.revision == last->revision && (last->deleted || last->value != before.value))
+    if (before.revision == last->revision && (last->deleted || evidence_.value_of(*last) != before.value))
       return broken(claim);
     if (before.revision > last->revision && before.revision >= leg.begin && leg.begin > 0)
       return broken(claim + ", which it was not told of");
   }
 
-  const Change* last_before(const WatchedEvent& event) const {
-    const auto* of_key = evidence_.changes_of(event.key);
-    if (of_key == nullptr) return nullptr;
-    const auto at = std::lower_bound(
-        of_key->begin(), of_key->end(), event.revision,
-        [&](size_t i, int64_t revision) { return evidence_.changes[i].revision < revision; });
-    return at == of_key->begin() ? nullptr : &evidence_.changes[*std::prev(at)];
-  }
-
-  void judge_compacted(const Leg& leg) {
-    if (leg.seen.end != WatchEnd::kCompacted) return;
-    const int64_t compact = leg.seen.compact_revision;
+  void judge_compacted(const Stream& stream) {
+    const Leg& leg = stream.leg;
+    if (stream.seen.end != WatchEnd::kCompacted) return;
+    const int64_t compact = stream.seen.compact_revision;
     if (compact <= leg.end && leg.begin > 0) {
       compacted_.breaks([&] {
         return tell(leg, "was told that revisions before " + std::to_string(compact) +
@@ -330,31 +332,27 @@ class Audit {
 
   // --- The verdict
 
-  void count(Verdict& verdict) const {
-    int64_t events = 0, marks = 0, resumed = 0, elsewhere = 0, cut = 0, compacted = 0;
-    for (const Leg& leg : evidence_.legs) {
-      events += static_cast<int64_t>(leg.seen.events.size());
-      marks += static_cast<int64_t>(leg.seen.progress.size());
-      cut += leg.seen.end == WatchEnd::kCut;
-      compacted += leg.seen.end == WatchEnd::kCompacted;
-      if (leg.after == 0) continue;
-      ++resumed;
-      elsewhere += op_of(leg).node() != op_of(evidence_.legs[leg.after - 1]).node();
-    }
-    verdict.counts = {{"watches", static_cast<int64_t>(evidence_.legs.size())},
-                      {"changes known", static_cast<int64_t>(evidence_.changes.size())},
-                      {"changes told", events},
-                      {"progress notifications", marks},
-                      {"cut", cut},
-                      {"compacted", compacted},
-                      {"resumed", resumed},
-                      {"resumed on another node", elsewhere}};
+  void count(const Stream& stream) {
+    const Leg& leg = stream.leg;
+    events_ += static_cast<int64_t>(stream.seen.events.size());
+    marks_ += static_cast<int64_t>(stream.seen.progress.size());
+    cut_ += stream.seen.end == WatchEnd::kCut;
+    compactions_ += stream.seen.end == WatchEnd::kCompacted;
+    if (leg.after == 0) return;
+    ++resumed_;
+    elsewhere_ += op_of(leg).node() != op_of(evidence_.legs[leg.after - 1]).node();
   }
 
   Verdict conclude() {
     Verdict verdict{.name = "watch"};
-    count(verdict);
-    const int64_t told = verdict.counts[2].second;
+    verdict.counts = {{"watches", static_cast<int64_t>(evidence_.legs.size())},
+                      {"changes known", static_cast<int64_t>(evidence_.changes.size())},
+                      {"changes told", events_},
+                      {"progress notifications", marks_},
+                      {"cut", cut_},
+                      {"compacted", compactions_},
+                      {"resumed", resumed_},
+                      {"resumed on another node", elsewhere_}};
     if (missing_ > 0) verdict.counts.emplace_back("changes missing", missing_);
     // In this order, since what was never written is missing elsewhere, and so on.
     for (Rule* rule : {&origin_, &agreement_, &reliable_, &unique_, &ordered_, &resumable_,
@@ -363,8 +361,8 @@ class Audit {
     }
     if (verdict.safety != Safety::kValid) return verdict;
     verdict.reason = counted(evidence_.legs.size(), "watch was", "watches were") + " told of " +
-                     grouped(told) + " changes: each that they vouch for, once and in order";
-    if (told > 0) return verdict;
+                     grouped(events_) + " changes: each that they vouch for, once and in order";
+    if (events_ > 0) return verdict;
     verdict.safety = Safety::kVacuous;
     verdict.reason =
         evidence_.legs.empty() ? "no watch was answered" : "no watch was told of any change";
@@ -389,6 +387,8 @@ class Audit {
 
   const History& history_;
   const Evidence evidence_;
+  std::vector<uint32_t> told_;  // of each change, the last stream that was told of it
+  int64_t events_ = 0, marks_ = 0, cut_ = 0, compactions_ = 0, resumed_ = 0, elsewhere_ = 0;
   int64_t missing_ = 0;
   Rule filter_{"filter", "only keys with the prefix asked for"};
   Rule ordered_{"ordered", "revisions never go down"};

@@ -2,8 +2,8 @@
 // happened at which revision, and which were ever attempted. Private to checkers/watch*.cc.
 #pragma once
 
+#include <functional>
 #include <optional>
-#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -12,35 +12,24 @@
 
 namespace assay::watching {
 
-// One watch that was answered.
+// One watch that was answered. What it was told is read from its operation where it is needed.
 struct Leg {
   size_t id = 0;  // of the operation
   WatchWish wish;
-  WatchSeen seen;
   int64_t begin = 0;  // it is told everything from this revision on; 0: not known
   int64_t end = 0;    // … and up to, not including, this one
   size_t after = 0;   // of its session: index of the leg before + 1; 0: there is none
 };
 
-// A change that happened: somebody was told so.
+// A change that happened: somebody was told so. Its value is where it was said: Evidence::value_of.
 struct Change {
   int64_t revision = 0;
   Symbol key;
-  bool deleted = false;
-  Value value;
-  size_t by = 0;         // the operation that says it
-  bool written = false;  // it is the operation that made it
-
-  bool same_content(const Change& other) const {
-    return deleted == other.deleted && value == other.value;
-  }
-};
-
-// A write, whatever became of it.
-struct Attempt {
-  size_t id = 0;
-  bool failed = false;
-  int64_t revision = 0;  // where it is known to have happened; 0: not known
+  uint32_t by = 0;            // the operation that says it
+  uint32_t item : 30 = 0;     // of its events, rows or writes
+  bool deleted : 1 = false;
+  bool written : 1 = false;   // it is the operation that made it
+  uint32_t before = 0;        // of its key: index of the change before + 1; 0: none is known
 };
 
 struct Contradiction {
@@ -55,6 +44,7 @@ struct WrongStart {
 };
 
 struct Evidence {
+  const History* history = nullptr;
   std::vector<Leg> legs;        // in order of invocation
   std::vector<Change> changes;  // ascending by revision, then key; one for each
   std::vector<Contradiction> contradictions;
@@ -62,27 +52,32 @@ struct Evidence {
   bool attempts_known = false;  // somebody wrote, and all who did in words that are read here
   bool compactions_asked = false;
 
-  // Of a put of that value, or of a deletion (null), to that key.
-  const std::vector<Attempt>* attempts(Symbol key, const Value& value) const;
-  // Of one key, ascending by revision: indices into changes.
-  const std::vector<size_t>* changes_of(Symbol key) const;
+  // Null of a deletion.
+  Value value_of(const Change& change) const;
+  // What an event that some watch was told says; there is one for each.
+  size_t change_of(const WatchedEvent& event) const;
+  // Whether what an event says may be one of `attempts` that was invoked before that position.
+  bool attempted(const WatchedEvent& event, Position before) const;
   // The highest revision that somebody had asked to compact to before that position.
   int64_t compaction_asked(Position before) const;
 
-  struct KeyedValue {
-    Symbol key;
-    Value value;
-    friend bool operator==(const KeyedValue&, const KeyedValue&) = default;
+  // A write that is none of the changes: nobody knows whether or where it happened, or another has
+  // its place.
+  struct Attempt {
+    uint64_t hash;  // of key and value
+    uint32_t id;
+    uint32_t item;     // of a txn's writes
+    int64_t revision;  // 0: not known
   };
-  struct Hash {
-    size_t operator()(const KeyedValue& k) const {
-      return std::hash<Symbol>()(k.key) * 31 + k.value.hash();
-    }
-  };
-  std::unordered_map<KeyedValue, std::vector<Attempt>, Hash> attempts_by_value;
-  std::unordered_map<Symbol, std::vector<size_t>> changes_by_key;
+  std::vector<Attempt> attempts;  // by hash, then in order of invocation
   std::vector<std::pair<Position, int64_t>> compactions;  // when asked, and the highest so far
 };
+
+// Calls fn(key, value, item) for each key that it writes or tries to: null deletes.
+void each_write(const Operation& op,
+                const std::function<void(Symbol key, const Value& value, uint32_t item)>& fn);
+// Where it is known to have happened; 0: not known.
+int64_t happened_at(const Operation& op, const Value& written);
 
 // Whether a watch of the history has values that are none: says which.
 std::optional<std::pair<size_t, const char*>> malformed_watch(const History& history);

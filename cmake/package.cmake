@@ -13,7 +13,7 @@ install(TARGETS checkers checkers_history EXPORT assay
         ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT checkers)
 install(DIRECTORY checkers DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/assay COMPONENT checkers
         FILES_MATCHING PATTERN "*.h"
-        PATTERN "testing_*" EXCLUDE PATTERN "oracles.h" EXCLUDE PATTERN "random_histories.h" EXCLUDE
+        PATTERN "testing_*" EXCLUDE PATTERN "*oracle*.h" EXCLUDE PATTERN "random_histories.h" EXCLUDE
         PATTERN "reg_sim.h" EXCLUDE PATTERN "testdata" EXCLUDE PATTERN "example" EXCLUDE)
 install(EXPORT assay NAMESPACE assay:: FILE assay-targets.cmake DESTINATION ${package_dir} COMPONENT checkers)
 

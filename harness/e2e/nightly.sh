@@ -21,6 +21,7 @@ tests() { # PROGRAM FILTER: a filter that finds nothing is a failure too
 export ASSAY_SEEDS=20000 ASSAY_HISTORIES=20000000 ASSAY_KILL_MOMENTS=10
 part seeds-20000 tests targets_raft_replica_test '*StormShard*'
 part histories tests checkers_test '*AgreesWithBruteForce*'
+part versions tests checkers_test '*VersionedBruteForce*:*WatchBruteForce*'
 part benches cmake --build build/release --target benches
 part mutants python3 harness/e2e/mutants.py . 200000
 part kill-matrix tests harness_e2e_test '*KillMatrix*'
