@@ -61,7 +61,7 @@ std::vector<Clause> make_clauses() {
        "writer's assumptions.",
        {{"conflicts", {}}, {"update-chain", {}}, {"bank", {}}},
        {"partition", "pause"},
-       {"requests that the network repeats"}},
+       {"requests that are sent again above TCP, which drops the packets that a network repeats"}},
       {"V4", "Protect newer history",
        "Never silently replace newer accepted history with updates derived from older observations. "
        "Correctness precedes convenience.",

@@ -52,7 +52,8 @@ Result<TargetInfo::Settings> settings_of(const TestSpec& spec, const TargetInfo&
   const std::string prefix = info.name + ".";
   for (const auto& [set, value] : spec.set) {
     const std::string& path = set;  // clang captures no structured binding
-    if (path.starts_with(spec.workload + ".")) continue;  // workload_settings_of
+    if (path.starts_with(spec.workload + ".")) continue;         // workload_settings_of
+    if (find_nemesis(path.substr(0, path.find('.')))) continue;  // fault_settings_of
     const bool ours = path.starts_with(prefix);
     const auto found = std::find_if(settings.begin(), settings.end(), [&](const auto& setting) {
       return ours && setting.first == path.substr(prefix.size());
@@ -87,12 +88,31 @@ Result<std::map<std::string, std::string>> workload_settings_of(const TestSpec& 
   return settings;
 }
 
+// What `--set nemesis.option=value` says.
+Result<std::map<std::string, std::string>> fault_settings_of(const TestSpec& spec,
+                                                             const Nemesis& nemesis) {
+  std::map<std::string, std::string> settings;
+  const std::string prefix = std::string(nemesis.kind()) + ".";
+  const auto known = nemesis.options();
+  for (const auto& [path, value] : spec.set) {
+    if (!path.starts_with(prefix)) continue;
+    const std::string name = path.substr(prefix.size());
+    if (std::none_of(known.begin(), known.end(), [&](const auto& o) { return o.name == name; }))
+      return unknown("setting", path,
+                     known.empty() ? "those of the target: the nemesis has none"
+                                   : names_of(known, [&](const NemesisOption& o) {
+                                       return prefix + o.name;
+                                     }));
+    settings[name] = value;
+  }
+  if (auto accepted = nemesis.accepts(settings); !accepted) return accepted.error();
+  return settings;
+}
+
 Powers powers_of(const Plan& plan) {
   if (!plan.starts_nodes) return {};
-  return {.kill = true,
-          .pause = true,
-          .cut = plan.spec.net == NetMode::kPrivate && plan.layout.nodes.size() > 1,
-          .run = true};
+  const bool links = plan.spec.net == NetMode::kPrivate && plan.layout.nodes.size() > 1;
+  return {.kill = true, .pause = true, .cut = links, .run = true, .delay = links};
 }
 
 Result<PlannedFault> look_up_fault(const Plan& plan, const FaultSpec& fault) {
@@ -113,7 +133,9 @@ Result<PlannedFault> look_up_fault(const Plan& plan, const FaultSpec& fault) {
                      names_of(shapes, [](std::string_view s) { return std::string(s); }));
     }
   }
-  return PlannedFault{nemesis, fault.shapes};
+  auto settings = fault_settings_of(plan.spec, *nemesis);
+  if (!settings) return settings.error();
+  return PlannedFault{nemesis, fault.shapes, std::move(*settings)};
 }
 
 Result<void> plan_faults(Plan& plan) {
@@ -146,6 +168,12 @@ Result<void> plan_faults(Plan& plan) {
     plan.not_tested.push_back(asked.kind + ": " + why);
   }
   plan.spec.nemesis = used;
+  for (const auto& [path, value] : plan.spec.set) {
+    const std::string kind = path.substr(0, path.find('.'));
+    if (find_nemesis(kind) &&
+        std::none_of(used.begin(), used.end(), [&](const auto& f) { return f.kind == kind; }))
+      return input_error("the setting " + path + " is of no use: --nemesis does not name " + kind);
+  }
   for (const auto& own : plan.own_faults) {
     const std::string kind(own->kind());
     if (std::none_of(used.begin(), used.end(), [&](const auto& f) { return f.kind == kind; }))

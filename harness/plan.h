@@ -2,6 +2,7 @@
 // missing is said here. Running a plan needs no further choice but the draws of its seed.
 #pragma once
 
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -16,6 +17,7 @@ namespace assay {
 struct PlannedFault {
   const Nemesis* nemesis = nullptr;
   std::vector<std::string> shapes;
+  std::map<std::string, std::string> settings;
 };
 
 struct Plan {

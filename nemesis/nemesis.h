@@ -4,6 +4,7 @@
 // are chosen when the start executes and stand in its completion, with what was observed.
 #pragma once
 
+#include <map>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -16,10 +17,18 @@
 
 namespace assay {
 
+// An option, set by `--set nemesis.name=value`.
+struct NemesisOption {
+  std::string name;
+  std::string fallback;  // its default
+  std::string summary;
+};
+
 struct NemesisOptions {
   explicit NemesisOptions(Rng rng) : rng(rng) {}
   Rng rng;                          // this fault's own stream
   std::vector<std::string> shapes;  // empty: all of the kind, by a shuffled deck
+  std::map<std::string, std::string> settings;  // its options; absent: the default
   Nanos lead_in;                    // no fault before
   Nanos interval;                   // start to start
   Nanos duration;                   // of each
@@ -43,6 +52,9 @@ class Nemesis {
   virtual std::string_view kind() const = 0;  // "partition"
   virtual std::string_view summary() const = 0;
   virtual std::vector<std::string_view> shapes() const = 0;
+  virtual std::vector<NemesisOption> options() const { return {}; }
+  // Whether the values of its options are right: else an input error.
+  virtual Result<void> accepts(const std::map<std::string, std::string>&) const { return {}; }
   virtual bool available(const Powers& powers) const = 0;
   virtual std::unique_ptr<NemesisRun> start(Cluster& cluster,
                                             const NemesisOptions& options) const = 0;

@@ -8,6 +8,7 @@
 
 #include "checkers/history/history_io.h"
 #include "checkers/history/vocabulary.h"
+#include "nemesis/delay.h"
 #include "nemesis/own.h"
 #include "nemesis/partition.h"
 #include "nemesis/script.h"
@@ -24,7 +25,7 @@ class FakeCluster : public Cluster {
     for (int i = 0; i < n; ++i) nodes_.push_back({.index = i, .name = "n" + std::to_string(i + 1)});
   }
   const std::vector<NodeInfo>& nodes() const override { return nodes_; }
-  Powers powers() const override { return {true, true, true, true}; }
+  Powers powers() const override { return {true, true, true, true, true}; }
   int leader() const override { return leader_; }
   bool runs(int node) const override { return !down.contains(node) && !paused.contains(node); }
   void kill(int node, Callback<Effect> done) override {
@@ -52,6 +53,14 @@ class FakeCluster : public Cluster {
     answer(done);
   }
 
+  void delay(const std::vector<SlowLink>& links, Callback<Effect> done) override {
+    slow = links;
+    answer(done);
+  }
+  void heal_delays(Callback<Effect> done) override {
+    slow.clear();
+    answer(done);
+  }
   void begin_own(const std::string& kind, int node, Callback<Effect> done) override {
     own.emplace(kind, node);
     answer(done);
@@ -65,6 +74,7 @@ class FakeCluster : public Cluster {
   std::set<int> down, paused;
   std::set<std::pair<std::string, int>> own;
   std::vector<Cut> cuts;
+  std::vector<SlowLink> slow;
   std::optional<Error> broken;  // every power fails
   bool powerless = false;       // nothing is installed, nothing bites
 
@@ -213,11 +223,13 @@ TEST_P(EveryNemesis, HealsWhatItBroke) {
     const auto run = GetParam()->start(cluster, options_for(seed, seconds(30)));
     bool struck = false;
     const auto played = play(*run, [&](const Op&) {
-      struck |= !cluster.down.empty() || !cluster.paused.empty() || !cluster.cuts.empty();
+      struck |= !cluster.down.empty() || !cluster.paused.empty() || !cluster.cuts.empty() ||
+                !cluster.slow.empty();
     });
     EXPECT_TRUE(played.done);
     EXPECT_TRUE(struck);
-    EXPECT_TRUE(cluster.down.empty() && cluster.paused.empty() && cluster.cuts.empty());
+    EXPECT_TRUE(cluster.down.empty() && cluster.paused.empty() && cluster.cuts.empty() &&
+                cluster.slow.empty());
   }
 }
 
@@ -370,6 +382,85 @@ TEST(Pause, StopsWhatRunsWhereOneDoes) {
       EXPECT_FALSE(done.value["victims"].as_array().empty());
     }
   });
+}
+
+TEST(Delay, IsOfTheLinksOfItsShapeAsItsOptionsSay) {
+  FakeCluster cluster(3);
+  cluster.leader_ = 1;
+  NemesisOptions options = options_for(1, seconds(30));
+  options.shapes = {"leader"};
+  options.settings = {{"by", "250ms"}, {"reorder", "true"}, {"duplicate", "5"}};
+  const auto run = find_nemesis("delay")->start(cluster, options);
+  std::set<uint64_t> seeds;
+  play(*run, [&](const Op& done) {
+    if (started_fault(done.f).empty()) return;
+    EXPECT_EQ(done.value["victims"].to_json(), R"(["n1","n2","n3"])");
+    EXPECT_EQ(done.value["delayed"].to_json(),
+              R"([["n1","n2"],["n2","n1"],["n2","n3"],["n3","n2"]])");
+    EXPECT_TRUE(done.value["cut"].is_null()) << "what is slow is not cut";
+    ASSERT_EQ(cluster.slow.size(), 4u);
+    for (const SlowLink& link : cluster.slow) {
+      EXPECT_EQ(link.how.delay, milliseconds(250));
+      EXPECT_EQ(link.how.jitter, milliseconds(100));
+      EXPECT_TRUE(link.how.reorder);
+      EXPECT_EQ(link.how.duplicate_percent, 5);
+      EXPECT_TRUE(seeds.insert(link.how.seed).second) << "each link has draws of its own";
+    }
+  });
+  EXPECT_FALSE(seeds.empty());
+}
+
+TEST(Delay, RefusesSettingsThatAreWrong) {
+  const struct {
+    const char *name, *value, *says;
+  } rows[] = {{"by", "soon", "delay.by: expected a duration such as 300ms, at most 60 s, found \"soon\""},
+              {"by", "61s", "delay.by"},
+              {"jitter", "-1ms", "delay.jitter"},
+              {"reorder", "yes", "delay.reorder: expected true or false, found \"yes\""},
+              {"duplicate", "101", "delay.duplicate: expected a whole number from 0 to 100"},
+              {"duplicate", "5%", "delay.duplicate"}};
+  for (const auto& row : rows) {
+    const auto accepted = find_nemesis("delay")->accepts({{row.name, row.value}});
+    ASSERT_FALSE(accepted.ok()) << row.name << row.value;
+    EXPECT_THAT(accepted.error().message, testing::StartsWith(row.says));
+  }
+  EXPECT_TRUE(find_nemesis("delay")->accepts({}).ok());
+}
+
+Op script_step(Symbol f, const std::vector<std::pair<const char*, Value>>& members) {
+  Value::Object object;
+  for (const auto& [name, value] : members) object.emplace_back(Symbol(name), value);
+  Op op;
+  op.process = kNemesis;
+  op.f = f;
+  op.value = Value::object(std::move(object));
+  return op;
+}
+
+TEST(ScriptedDelay, AddsLinkToLinkAndHealsAll) {
+  FakeCluster cluster(3);
+  ScriptNemesis script(cluster, Rng(1));
+  Op last;
+  const auto play_step = [&](const Op& op) { script.invoke(op, [&](Op done) { last = done; }); };
+  play_step(script_step(start_of("delay"), {{"from", "n1"}, {"to", "n2"}, {"by", "2s"}}));
+  EXPECT_EQ(last.value["delayed"].to_json(), R"([["n1","n2"]])");
+  play_step(script_step(start_of("delay"), {{"from", "n3"},
+                                            {"to", "n2"},
+                                            {"by", "1s"},
+                                            {"jitter", "5ms"},
+                                            {"reorder", true},
+                                            {"duplicate", 10}}));
+  ASSERT_EQ(cluster.slow.size(), 2u);
+  EXPECT_EQ(cluster.slow[0].how.delay, seconds(2));
+  EXPECT_EQ(cluster.slow[0].how.jitter, Nanos{});
+  EXPECT_EQ(cluster.slow[1].from, 2);
+  EXPECT_TRUE(cluster.slow[1].how.reorder);
+  EXPECT_EQ(cluster.slow[1].how.duplicate_percent, 10);
+  play_step(script_step(start_of("delay"), {{"from", "n1"}, {"to", "n2"}, {"by", "3s"}}));
+  ASSERT_EQ(cluster.slow.size(), 2u) << "a link has one delay";
+  play_step(script_step(stop_of("delay"), {}));
+  EXPECT_TRUE(cluster.slow.empty());
+  EXPECT_TRUE(last.value.bool_or("healed", false));
 }
 
 TEST(OwnFault, StrikesOnlyNodesThatRunAndIsEnded) {

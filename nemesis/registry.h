@@ -7,7 +7,8 @@
 #define ASSAY_NEMESES(X) \
   X(partition_nemesis)   \
   X(pause_nemesis)       \
-  X(kill_nemesis)
+  X(kill_nemesis)        \
+  X(delay_nemesis)
 
 namespace assay {
 

@@ -4,6 +4,7 @@
 #include <set>
 
 #include "checkers/history/vocabulary.h"
+#include "nemesis/delay.h"
 #include "nemesis/victims.h"
 
 namespace assay {
@@ -32,6 +33,14 @@ void ScriptNemesis::invoke(const Op& op, std::function<void(Op)> done) {
   if (op.f == stop_of("partition")) {
     cuts_.clear();
     cluster_.heal_cuts([op, done = std::move(done)](const Result<Effect>& seen) {
+      done(fault_stopped(op, seen));
+    });
+    return;
+  }
+  if (started == "delay") return delay(op, std::move(done));
+  if (op.f == stop_of("delay")) {
+    slow_.clear();
+    cluster_.heal_delays([op, done = std::move(done)](const Result<Effect>& seen) {
       done(fault_stopped(op, seen));
     });
     return;
@@ -65,6 +74,28 @@ std::vector<Cut> ScriptNemesis::asked_cuts(const Value& value) const {
     }
   }
   return cuts;
+}
+
+// Absent options are off, but for "by", which the script's reader asks for.
+void ScriptNemesis::delay(const Op& op, std::function<void(Op)> done) {
+  std::map<std::string, std::string> settings{{"jitter", "0ms"}};
+  for (const auto& [name, value] : op.value.as_object()) {
+    if (name != Symbol("from") && name != Symbol("to"))
+      settings[std::string(name.text())] =
+          value.is_string() ? std::string(value.as_text()) : value.to_json();
+  }
+  const auto how = read_delay(settings);
+  SlowLink added{node(op.value.text_or("from", "")), node(op.value.text_or("to", ""))};
+  ASSAY_CHECK(how && added.from >= 0 && added.to >= 0, "the plan checks a script's steps");
+  added.how = *how;
+  added.how.seed = rng_.next();
+  std::erase_if(slow_, [&](const SlowLink& link) {
+    return link.from == added.from && link.to == added.to;
+  });
+  slow_.push_back(added);
+  cluster_.delay(slow_, [this, op, added, done = std::move(done)](const Result<Effect>& seen) {
+    done(fault_started(op, cluster_, {added.to}, {{added.from, added.to}}, seen, "delayed"));
+  });
 }
 
 void ScriptNemesis::on_process(const Op& op, bool begin, std::function<void(Op)> done) {

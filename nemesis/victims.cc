@@ -62,17 +62,18 @@ static void put(Value::Object& members, const char* name, Value value) {
 }
 
 Op fault_started(const Op& op, const Cluster& cluster, const std::vector<int>& victims,
-                 const std::vector<Cut>& cuts, const Result<Effect>& effect) {
+                 const std::vector<Cut>& links, const Result<Effect>& effect,
+                 const char* links_name) {
   const auto name = [&](int node) { return Value(cluster.nodes()[node].name); };
   Value::Object members;
   put(members, "shape", op.value["shape"]);
   Value::Array names;
   for (int victim : victims) names.push_back(name(victim));
   put(members, "victims", Value::array(std::move(names)));
-  if (!cuts.empty()) {
-    Value::Array links;
-    for (const Cut& cut : cuts) links.push_back(Value::pair(name(cut.from), name(cut.to)));
-    put(members, "cut", Value::array(std::move(links)));
+  if (!links.empty()) {
+    Value::Array pairs;
+    for (const Cut& link : links) pairs.push_back(Value::pair(name(link.from), name(link.to)));
+    put(members, links_name, Value::array(std::move(pairs)));
   }
   put(members, "installed", effect && effect->installed);
   put(members, "bit", effect && effect->bit);

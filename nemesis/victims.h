@@ -26,10 +26,12 @@ using Power = std::function<void(int node, Callback<Effect> done)>;
 enum class Bite : uint8_t { kEverywhere, kAnywhere };
 void on_each(const std::vector<int>& nodes, const Power& power, Bite bite, Callback<Effect> done);
 
-// The completion of a start or a stop. tells: the effect of the stop says whether the fault had
+// The completion of a start or a stop. links: those that are struck, under the name that the
+// vocabulary has for it. tells: the effect of the stop says whether the fault had
 // bit.
 Op fault_started(const Op& op, const Cluster& cluster, const std::vector<int>& victims,
-                 const std::vector<Cut>& cuts, const Result<Effect>& effect);
+                 const std::vector<Cut>& links, const Result<Effect>& effect,
+                 const char* links_name = "cut");
 Op fault_stopped(const Op& op, const Result<Effect>& effect, bool tells = true);
 
 }  // namespace assay

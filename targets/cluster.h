@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "targets/link_delay.h"
 #include "targets/target.h"
 
 namespace assay {
@@ -25,6 +26,14 @@ struct Cut {
   int from = 0;  // node indexes
   int to = 0;
   friend bool operator==(const Cut&, const Cut&) = default;
+};
+
+// Packets from `from` to `to` come late at `to`.
+struct SlowLink {
+  int from = 0;
+  int to = 0;
+  LinkDelay how;
+  friend bool operator==(const SlowLink&, const SlowLink&) = default;
 };
 
 class Cluster {
@@ -44,6 +53,9 @@ class Cluster {
   virtual void resume(int node, Callback<Effect> done) = 0;  // bit: it was paused, and until now
   virtual void cut(const std::vector<Cut>& cuts, Callback<Effect> done) = 0;  // replaces earlier
   virtual void heal_cuts(Callback<Effect> done) = 0;                          // of all nodes
+  // bit: the queue of every link held a packet for at least the delay.
+  virtual void delay(const std::vector<SlowLink>& links, Callback<Effect> done) = 0;  // replaces
+  virtual void heal_delays(Callback<Effect> done) = 0;  // of all nodes
   // A fault of the store's own, by its kind (Target::faults). Of a node that does not run: not
   // installed. Ended, bit says that it was in force until then.
   virtual void begin_own(const std::string& kind, int node, Callback<Effect> done) = 0;

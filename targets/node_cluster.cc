@@ -69,6 +69,12 @@ struct NodeCluster::State : std::enable_shared_from_this<NodeCluster::State> {
         text += "; " + kind + " may still be in force there: its end was not run";
       state->options.hooks.lost(environment_error(text));
     };
+    events.on_undelayed = [weak, node](const std::string& why) {
+      const auto state = weak.lock();
+      if (state && !state->closing)
+        state->options.hooks.lost(
+            environment_error("a delay at " + state->name(node) + " did not hold: " + why));
+    };
     members[node].hand->set_events(std::move(events));
   }
 
@@ -234,6 +240,49 @@ struct NodeCluster::State : std::enable_shared_from_this<NodeCluster::State> {
     }
   }
 
+  void delay(const std::vector<SlowLink>& slow, Callback<Effect> done) {
+    std::vector<Node*> hands;
+    for (auto& member : members) hands.push_back(member.hand.get());
+    std::map<DirectedLink, LinkDelay> links;
+    for (const SlowLink& link : slow) links[{link.from, link.to}] = link.how;
+    delay_links(loop, hands, links, kPatience,
+                [any = !links.empty(), done = std::move(done)](Result<LinkCutReport> report) {
+                  if (!report) return done(report.error());
+                  done(Effect{report->installed, report->bit && any, report->evidence});
+                });
+  }
+
+  // bit: something was held since the delay.
+  void heal_delays(Callback<Effect> done) {
+    struct Healing {
+      size_t left;
+      HeldPackets held;
+      std::optional<Error> error;
+    };
+    const auto healing = std::make_shared<Healing>();
+    healing->left = members.size();
+    for (size_t i = 0; i < members.size(); ++i) {
+      members[i].hand->undelay([self = shared_from_this(), i, healing, done](const auto& links) {
+        if (!links && !healing->error)
+          healing->error = environment_error(self->name(i) + ": " + links.error().message);
+        if (links) {
+          for (const auto& [peer, seen] : *links) {
+            healing->held.packets += seen.packets;
+            healing->held.duplicates += seen.duplicates;
+            healing->held.overtaken += seen.overtaken;
+          }
+        }
+        if (--healing->left > 0) return;
+        if (healing->error) return done(*healing->error);
+        const HeldPackets& held = healing->held;
+        done(Effect{true, held.packets > 0,
+                    std::to_string(held.packets) + " packets came late, " +
+                        std::to_string(held.duplicates) + " of them twice, " +
+                        std::to_string(held.overtaken) + " after a later one"});
+      });
+    }
+  }
+
   void begin_own(const std::string& kind, int node, Callback<Effect> done) {
     Member& member = members[node];
     if (!member.running || member.paused) {
@@ -352,18 +401,20 @@ void NodeCluster::close(bool hurried, std::function<void()> done) {
   const auto left = std::make_shared<size_t>(state_->members.size());
   for (const NodeInfo& node : state_->layout.nodes) {
     // Who is cut off may not hear what undoes a fault: so the links come first.
-    state_->members[node.index].hand->heal(
-        [state = state_, node = node.index, hurried, left, done](const auto&) {
-          state->see_off(node, hurried, [left, done] {
-            if (--*left == 0) done();
-          });
-        });
+    Node& hand = *state_->members[node.index].hand;
+    hand.heal([](const auto&) {});
+    hand.undelay([state = state_, node = node.index, hurried, left, done](const auto&) {
+      state->see_off(node, hurried, [left, done] {
+        if (--*left == 0) done();
+      });
+    });
   }
 }
 
 const std::vector<NodeInfo>& NodeCluster::nodes() const { return state_->layout.nodes; }
 Powers NodeCluster::powers() const {
-  return {.kill = true, .pause = true, .cut = state_->options.cut, .run = true};
+  const bool links = state_->options.links;
+  return {.kill = true, .pause = true, .cut = links, .run = true, .delay = links};
 }
 int NodeCluster::leader() const { return state_->options.hooks.leader(); }
 bool NodeCluster::runs(int node) const {
@@ -376,6 +427,10 @@ void NodeCluster::cut(const std::vector<Cut>& cuts, Callback<Effect> done) {
   state_->cut(cuts, std::move(done));
 }
 void NodeCluster::heal_cuts(Callback<Effect> done) { state_->heal_cuts(std::move(done)); }
+void NodeCluster::delay(const std::vector<SlowLink>& links, Callback<Effect> done) {
+  state_->delay(links, std::move(done));
+}
+void NodeCluster::heal_delays(Callback<Effect> done) { state_->heal_delays(std::move(done)); }
 void NodeCluster::resume(int node, Callback<Effect> done) { state_->resume(node, std::move(done)); }
 void NodeCluster::begin_own(const std::string& kind, int node, Callback<Effect> done) {
   state_->begin_own(kind, node, std::move(done));

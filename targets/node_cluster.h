@@ -20,9 +20,9 @@ struct NodeClusterOptions {
     std::function<void(int node, std::string_view line)> logged;
     std::function<void(int node, const std::string& text)> diagnosed;  // Target::diagnosis
     std::function<int()> leader;                                       // Cluster::leader
-    std::function<void(Error)> lost;  // an agent died, healed by itself, …
+    std::function<void(Error)> lost;  // an agent died, healed by itself; a delay did not hold, …
   } hooks;
-  bool cut = true;                   // there is a network whose links can be cut
+  bool links = true;                 // there is a network whose links can be cut and slow
   Nanos ready_within = seconds(10);  // a started daemon must answer by then
 };
 
@@ -49,6 +49,8 @@ class NodeCluster : public Cluster {
   void resume(int node, Callback<Effect> done) override;
   void cut(const std::vector<Cut>& cuts, Callback<Effect> done) override;
   void heal_cuts(Callback<Effect> done) override;
+  void delay(const std::vector<SlowLink>& links, Callback<Effect> done) override;
+  void heal_delays(Callback<Effect> done) override;
   void begin_own(const std::string& kind, int node, Callback<Effect> done) override;
   void end_own(const std::string& kind, int node, Callback<Effect> done) override;
 

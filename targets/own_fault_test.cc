@@ -57,6 +57,9 @@ class FakeNode : public Node {
   void cut(const std::vector<std::string>&, Done<void>) override {}
   void heal(Done<std::map<std::string, uint64_t>>) override {}
   const std::map<std::string, uint64_t>& bitten() const override { return bitten_; }
+  void delay(const std::map<std::string, LinkDelay>&, Done<void>) override {}
+  void undelay(Done<std::map<std::string, HeldPackets>>) override {}
+  const std::map<std::string, Nanos>& held() const override { return held_; }
   void probe(const std::vector<std::string>&, Done<void>) override {}
   void observe(Done<NodeObservation>) override {}
   void fetch(const std::string&, int64_t, Done<FileContent>) override {}
@@ -81,6 +84,7 @@ class FakeNode : public Node {
   Loop& loop_;
   std::string name_ = "n1";
   NodePowers powers_;
+  std::map<std::string, Nanos> held_;
   std::map<std::string, uint64_t> bitten_;
 };
 

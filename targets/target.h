@@ -50,6 +50,7 @@ struct Powers {
   bool pause = false;
   bool cut = false;
   bool run = false;  // commands, on its nodes
+  bool delay = false;
 };
 
 // A fault of the store's own, by the name that --nemesis takes.

@@ -38,7 +38,10 @@ constexpr NemesisWord kNemesisWords[] = {
     {"split", "partition", true, {}},
     {"kill", "kill", true, {"node"}},           {"start", "kill", false, {"node"}},
     {"pause", "pause", true, {"node"}},         {"resume", "pause", false, {"node"}},
+    {"delay", "delay", true, {"from", "to"}},   {"undelay", "delay", false, {}},
 };
+
+constexpr Nanos kDelayMax = seconds(60);
 
 constexpr std::string_view kWaits[] = {"converged", "leader", "blocked", "answers"};
 constexpr std::string_view kWaitFor = "10s";  // where the step does not say
@@ -242,12 +245,37 @@ class ScriptParser {
     const bool splits = word->word == "split";
     if (splits) members.push_back("sides");
     members.push_back("async");
+    const bool delays = word->starts && word->kind == "delay";
+    if (delays) members.insert(members.end(), {"by", "jitter", "reorder", "duplicate"});
     if (auto known = only(members); !known) return known;
     if (splits) return read_sides();
     if (auto kept = keep_nodes(nodes); !kept) return kept;
     if (has("from") && (*item_)["from"] == (*item_)["to"]) {
-      return input_error("a cut is between two nodes, and both are " + (*item_)["to"].to_json());
+      return input_error("a " + std::string(word->word) + " is between two nodes, and both are " +
+                         (*item_)["to"].to_json());
     }
+    return delays ? read_delay() : Result<void>();
+  }
+
+  Result<void> read_delay() {
+    if (!has("by")) return missing("by");
+    for (std::string_view name : {"by", "jitter"}) {
+      if (!has(name)) continue;
+      const Value& given = (*item_)[name];
+      const auto span = given.is_string() ? parse_duration(given.as_text()) : input_error("");
+      if (!span || *span < Nanos{} || *span > kDelayMax)
+        return wrong(name, "a span of time such as \"300ms\", at most " + format_duration(kDelayMax));
+    }
+    if (has("reorder") && !(*item_)["reorder"].is_bool()) return wrong("reorder", "true or false");
+    const Value& percent = (*item_)["duplicate"];
+    if (has("duplicate") &&
+        (!percent.is_int() || percent.as_int() < 0 || percent.as_int() > 100))
+      return wrong("duplicate", "a whole number from 0 to 100");
+    Value::Object kept = step_.op.value.as_object();
+    for (std::string_view name : {"by", "jitter", "reorder", "duplicate"}) {
+      if (has(name)) kept.emplace_back(Symbol(name), (*item_)[name]);
+    }
+    step_.op.value = Value::object(std::move(kept));
     return {};
   }
 

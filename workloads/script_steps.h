@@ -4,14 +4,18 @@
 //   {"on": node, "f": …, "key": …, "value": …, "expected": token, "as": name}   a client operation
 //   {"nemesis": "cut", "from": node, "to": node}, {"nemesis": "heal"},
 //   {"nemesis": "split", "sides": [[node …], [node …] …]},
+//   {"nemesis": "delay", "from": node, "to": node, "by": "300ms", "jitter": "100ms",
+//    "reorder": true, "duplicate": percent}, {"nemesis": "undelay"},
 //   {"nemesis": "kill"|"start"|"pause"|"resume", "node": node}                  a fault
 //   {"wait": "converged"|"leader"|"blocked", "for": "5s"}, {"wait": "answers"}  a wait
 // The nemesis gets them as start-partition {from, to} (one more directed cut) or {sides} (every link
-// between two of them: each node is on one), stop-partition (all cuts), start-kill, stop-kill,
-// start-pause, stop-pause {node}, and wait {wait, for}. Each step may say "async": true: the next one
-// does not wait for it to complete; a wait for answers is over when none is under way. An operation
-// that says "until_ok": "5s" is tried again for so long, as operations of their own, until it is
-// answered ok; its answer is the last one. The name that "as" gives stands in extra "step".
+// between two of them: each node is on one), stop-partition (all cuts), start-delay {from, to, by, …}
+// (one more slow link; jitter, reorder and duplicate may be left out), stop-delay (all of them),
+// start-kill, stop-kill, start-pause, stop-pause {node}, and wait {wait, for}. Each step may say
+// "async": true: the next one does not wait for it to complete; a wait for answers is over when none
+// is under way. An operation that says "until_ok": "5s" is tried again for so long, as operations of
+// their own, until it is answered ok; its answer is the last one. The name that "as" gives stands in
+// extra "step".
 //
 // Later steps use the answer to a step that is named by "as", in their value and expected:
 //   "$a.value"     the value that it gave; of an ok answer

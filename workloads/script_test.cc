@@ -125,7 +125,8 @@ TEST_F(ScriptWorkload, FaultsAndWaitsGoToTheFirstLaneWithWhatTheyNeed) {
   perform(R"([{"nemesis":"cut","from":"n1","to":"n3"},
               {"nemesis":"kill","node":"n2"},{"nemesis":"start","node":"n2"},
               {"nemesis":"pause","node":"n1"},{"nemesis":"resume","node":"n1"},
-              {"nemesis":"heal"},
+              {"nemesis":"delay","from":"n2","to":"n3","by":"300ms","reorder":true},
+              {"nemesis":"undelay"},{"nemesis":"heal"},
               {"wait":"converged","for":"1500ms"},{"wait":"leader"},
               {"on":"n1","f":"read","key":"k"}])");
   EXPECT_THAT(
@@ -133,7 +134,8 @@ TEST_F(ScriptWorkload, FaultsAndWaitsGoToTheFirstLaneWithWhatTheyNeed) {
       ElementsAre(R"(nemesis start-partition {"from":"n1","to":"n3"})",
                   R"(nemesis start-kill {"node":"n2"})", R"(nemesis stop-kill {"node":"n2"})",
                   R"(nemesis start-pause {"node":"n1"})", R"(nemesis stop-pause {"node":"n1"})",
-                  "nemesis stop-partition", R"(nemesis wait {"wait":"converged","for":"1500ms"})",
+                  R"(nemesis start-delay {"from":"n2","to":"n3","by":"300ms","reorder":true})",
+                  "nemesis stop-delay", "nemesis stop-partition", R"(nemesis wait {"wait":"converged","for":"1500ms"})",
                   R"(nemesis wait {"wait":"leader","for":"10s"})", "n1 read k"));
   for (const SimulatedEvent& event : simulated_.events) {
     EXPECT_EQ(event.worker == kClients, event.op.process == kNemesis);
@@ -391,7 +393,7 @@ INSTANTIATE_TEST_SUITE_P(
                   R"(script step 1: "async": expected true or false, found "yes")"},
         BadScript{R"([{"nemesis":"partition"}])",
                   R"(script step 1: unknown nemesis "partition": expected one of cut, heal, )"
-                  "split, kill, start, pause, resume"},
+                  "split, kill, start, pause, resume, delay, undelay"},
         BadScript{R"([{"nemesis":"split","sides":[["n1","n2","n3"]]}])",
                   R"(script step 1: "sides": expected lists of nodes, found [["n1","n2","n3"]])"},
         BadScript{R"([{"nemesis":"split","sides":[["n1"],["n2","n1"]]}])",
@@ -404,6 +406,15 @@ INSTANTIATE_TEST_SUITE_P(
                   R"(script step 1: unknown member "for": expected one of wait)"},
         BadScript{R"([{"on":"n1","f":"read","key":"k","until_ok":5}])",
                   R"(script step 1: "until_ok": expected a span of time such as "5s", found 5)"},
+        BadScript{R"([{"nemesis":"delay","from":"n1","to":"n2"}])",
+                  R"(script step 1: missing "by")"},
+        BadScript{R"([{"nemesis":"delay","from":"n1","to":"n2","by":"90s"}])",
+                  R"(script step 1: "by": expected a span of time such as "300ms", at most )"
+                  R"(1 min, found "90s")"},
+        BadScript{R"([{"nemesis":"delay","from":"n1","to":"n2","by":"1s","duplicate":101}])",
+                  R"(script step 1: "duplicate": expected a whole number from 0 to 100, found 101)"},
+        BadScript{R"([{"nemesis":"delay","from":"n1","to":"n1","by":"1s"}])",
+                  R"(script step 1: a delay is between two nodes, and both are "n1")"},
         BadScript{R"([{"nemesis":"cut","from":"n1"}])", R"(script step 1: missing "to")"},
         BadScript{R"([{"nemesis":"cut","from":"n1","to":"n1"}])",
                   R"(script step 1: a cut is between two nodes, and both are "n1")"},

@@ -27,6 +27,16 @@ void add_evidence(std::string& evidence, std::string_view more) {
   evidence += more;
 }
 
+std::vector<std::pair<Symbol, Symbol>> links_of(const Value& value) {
+  std::vector<std::pair<Symbol, Symbol>> links;
+  if (!value.is_array()) return links;
+  for (const Value& link : value.as_array()) {
+    if (!link.is_array() || link.as_array().size() != 2) continue;
+    links.emplace_back(text_of(link.as_array()[0]), text_of(link.as_array()[1]));
+  }
+  return links;
+}
+
 FaultInterval started(std::string_view kind, const NemesisOp& op) {
   FaultInterval fault;
   fault.kind = kind;
@@ -39,12 +49,8 @@ FaultInterval started(std::string_view kind, const NemesisOp& op) {
   if (value["victims"].is_array()) {
     for (const Value& node : value["victims"].as_array()) fault.victims.push_back(text_of(node));
   }
-  if (value["cut"].is_array()) {
-    for (const Value& link : value["cut"].as_array()) {
-      if (!link.is_array() || link.as_array().size() != 2) continue;
-      fault.cut.emplace_back(text_of(link.as_array()[0]), text_of(link.as_array()[1]));
-    }
-  }
+  fault.cut = links_of(value["cut"]);
+  fault.delayed = links_of(value["delayed"]);
   fault.installed = value.bool_or("installed", false);
   fault.bit = value.bool_or("bit", false);
   add_evidence(fault.evidence, value.text_or("evidence", ""));
@@ -337,18 +343,20 @@ std::vector<Symbol> connected_majority(const HistoryHeader& header,
   for (const FaultInterval& fault : faults) {
     if (!overlaps(fault, from, to)) continue;
     if (!fault.completed) return {};
-    if (fault.cut.empty()) {
+    if (fault.cut.empty() && fault.delayed.empty()) {
       for (Symbol victim : fault.victims) {
         const auto at = index.find(victim);
         if (at != index.end() && fault.healed_at_of(victim) >= from)
           live &= ~(uint64_t{1} << at->second);
       }
     }
-    for (const auto& [sender, receiver] : fault.cut) {
-      const auto a = index.find(sender), b = index.find(receiver);
-      if (a == index.end() || b == index.end()) continue;
-      links[a->second] &= ~(uint64_t{1} << b->second);
-      links[b->second] &= ~(uint64_t{1} << a->second);
+    for (const auto* broken : {&fault.cut, &fault.delayed}) {
+      for (const auto& [sender, receiver] : *broken) {
+        const auto a = index.find(sender), b = index.find(receiver);
+        if (a == index.end() || b == index.end()) continue;
+        links[a->second] &= ~(uint64_t{1} << b->second);
+        links[b->second] &= ~(uint64_t{1} << a->second);
+      }
     }
   }
   const uint64_t clique = Clique(links).largest(live);

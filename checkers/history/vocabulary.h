@@ -1,13 +1,14 @@
 // Vocabulary: the words that the nemesis, the observer and the header use in a history, and their
 // typed readers. Writers (nemesis, observer, plan) and readers (checkers, reports) meet only here.
 //
-// Nemesis. A fault kind K ("partition", "pause", "kill") has two operations: `start-K` and
+// Nemesis. A fault kind K ("partition", "pause", "kill", "delay") has two operations: `start-K` and
 // `stop-K`, each an invocation and a completion under process "nemesis", both of type info, paired
 // by f. A start that found nothing to do, and a stop with nothing in force, complete as well.
 //   invocation value   {"shape": "halves"}                        what was asked
 //                      {"node"} or {"victims": [node …]}          of a stop: heals these alone;
 //                                                                 without it all of the kind
 //   completion value   {"shape", "victims": [node …], "cut": [[from, to] …] (directed),
+//                       "delayed": [[from, to] …] (directed),
 //                       "installed": bool, "bit": bool, "healed": bool (of a stop),
 //                       "evidence": "text for people", "error": "why not"}
 // The certain interval of a fault: from the completion of its start to the invocation of its stop.
@@ -76,6 +77,7 @@ struct FaultInterval {
   std::string shape;
   std::vector<Symbol> victims;
   std::vector<std::pair<Symbol, Symbol>> cut;  // directed: packets from first to second are lost
+  std::vector<std::pair<Symbol, Symbol>> delayed;  // directed: packets come late
   bool installed = false;
   bool bit = false;
   bool healed = false;
@@ -185,7 +187,8 @@ struct HostStall {
 std::vector<HostStall> host_stalls(const History& history, Nanos longer_than);
 
 // Nodes that stand in a clique of mutual, live, unpaused links of more than half of all nodes
-// during all of [from, to], in the header's order; empty when there is none. Conservative: a fault
+// during all of [from, to], in the header's order; empty when there is none. Conservative: a link
+// with a delay may be too slow for a leader, and is taken for none; a fault
 // counts from its asking to the completion of its heal (of a killed or paused node: its own heal),
 // and one without completion may be anything.
 std::vector<Symbol> connected_majority(const HistoryHeader& header,

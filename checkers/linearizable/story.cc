@@ -412,21 +412,23 @@ class Teller {
     if (std::find(fault.victims.begin(), fault.victims.end(), node) != fault.victims.end()) {
       return true;
     }
-    return std::any_of(fault.cut.begin(), fault.cut.end(),
-                       [&](const auto& link) { return link.first == node || link.second == node; });
+    const auto ends = [&](const auto& link) { return link.first == node || link.second == node; };
+    return std::any_of(fault.cut.begin(), fault.cut.end(), ends) ||
+           std::any_of(fault.delayed.begin(), fault.delayed.end(), ends);
   }
   std::string state_of(const FaultInterval& fault, Symbol node) const {
     if (fault.kind == "pause") return "paused";
     if (fault.kind == "kill") return "down";
-    if (fault.cut.empty()) return "under " + fault.kind;
+    if (fault.cut.empty() && fault.delayed.empty()) return "under " + fault.kind;
+    const bool cut = !fault.cut.empty();
     std::set<std::string_view> others;
-    for (const auto& [from, to] : fault.cut) {
+    for (const auto& [from, to] : cut ? fault.cut : fault.delayed) {
       if (from == node) others.insert(to.text());
       if (to == node) others.insert(from.text());
     }
     const size_t all = history_.header().nodes.size();
-    if (others.size() + 1 >= all && all > 0) return "cut off";
-    std::string text = "cut off from";
+    if (cut && others.size() + 1 >= all && all > 0) return "cut off";
+    std::string text = cut ? "cut off from" : "on slow links with";
     for (std::string_view other : others) {
       text += (other == *others.begin() ? " " : ", ") + std::string(other);
     }

@@ -35,7 +35,7 @@ constexpr SpecFlag kSpecFlags[] = {
     {"op-timeout", "TIME", "after which an operation counts as unknown (default 1s)"},
     {"out", "DIR", "where run folders go (default results/runs)"},
     {"deadline", "TIME", "for the whole run: past it heal, save, unknown (default 10m)"},
-    {"set", "TARGET.OPTION=VALUE", "an option of the target or of the workload (repeatable)"},
+    {"set", "TARGET.OPTION=VALUE", "an option of the target, the workload or a nemesis (repeatable)"},
     {"expect", "WORD[:CHECKER]", "exit 0 on this verdict: valid, invalid or blocked; 5 on another"},
     {"net", "private|host",
      "a network of the run's own (default), or ports on 127.0.0.1 without partitions"},

@@ -93,7 +93,7 @@ constexpr Topic kTopics[] = {
      "Next: `assay run --workload watch`; `--set raft.watch-from-now=true` is a store that gets it "
      "wrong."},
     {"nemesis",
-     "The nemesis breaks things while clients work: partition, pause, kill (`assay list nemeses`). "
+     "The nemesis breaks things while clients work: partition, pause, kill, delay (`assay list nemeses`). "
      "Each start and\n"
      "stop is in the history twice, with what was observed; a fault that was not seen to bite does "
      "not count."},

@@ -58,6 +58,9 @@ Table nemeses() {
   for (const Nemesis* n : all_nemeses()) {
     table.push_back({std::string(n->kind()), std::string(n->summary()),
                      joined(n->shapes(), [](std::string_view s) { return s; })});
+    for (const NemesisOption& option : n->options())
+      table.push_back({"  " + std::string(n->kind()) + "." + option.name, option.summary,
+                       "default " + option.fallback});
   }
   return table;
 }

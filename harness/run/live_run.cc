@@ -182,13 +182,14 @@ class LiveRun::Impl {
     for (const PlannedFault& planned : plan_.faults) {
       NemesisOptions options{rng.stream(planned.nemesis->kind())};
       options.shapes = planned.shapes;
+      options.settings = planned.settings;
       options.lead_in = origin + plan_.lead_in;
       options.interval = plan_.interval;
       options.duration = plan_.duration;
       options.end = origin + plan_.spec.time_limit;
       faults_.push_back(planned.nemesis->start(*cluster_, options));
     }
-    if (cluster_) script_ = std::make_unique<ScriptNemesis>(*cluster_);
+    if (cluster_) script_ = std::make_unique<ScriptNemesis>(*cluster_, rng.stream("script"));
   }
 
   void enter(std::string_view phase) {

@@ -6,6 +6,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstddef>
 #include <filesystem>
 
@@ -100,17 +101,29 @@ Result<void> lay_out(Plan& plan, const RunFolder& folder) {
   return {};
 }
 
+bool delays_a_link(const Value& script) {
+  if (!script.is_array()) return false;
+  const auto& steps = script.as_array();
+  return std::any_of(steps.begin(), steps.end(),
+                     [](const Value& step) { return step.text_or("nemesis", "") == "delay"; });
+}
+
 // Empty when the nodes can do what the plan's faults need.
 std::string missing_power(const Plan& plan, const std::vector<std::unique_ptr<Node>>& nodes) {
-  for (const PlannedFault& fault : plan.faults) {
-    if (fault.nemesis->available({.kill = true, .pause = true, .cut = false, .run = true}))
-      continue;
-    for (size_t i = 0; i < nodes.size(); ++i) {
-      if (nodes[i]->powers().cut) continue;
-      return "the nemesis \"" + std::string(fault.nemesis->kind()) + "\" is not possible on " +
-             plan.layout.nodes[i].name + ": " + nodes[i]->powers().no_cut +
-             " (without it: --nemesis pause,kill)";
+  for (size_t i = 0; i < nodes.size(); ++i) {
+    const NodePowers& have = nodes[i]->powers();
+    const auto where = " is not possible on " + plan.layout.nodes[i].name + ": ";
+    Powers powers{.kill = true, .pause = true, .cut = true, .run = true, .delay = have.delay};
+    for (const PlannedFault& fault : plan.faults) {
+      const bool slow = fault.nemesis->available(powers);
+      powers.cut = have.cut;
+      if (!fault.nemesis->available(powers))
+        return "the nemesis \"" + std::string(fault.nemesis->kind()) + "\"" + where +
+               (slow ? have.no_cut : have.no_delay) + " (without it: --nemesis pause,kill)";
+      powers.cut = true;
     }
+    if (!have.delay && delays_a_link(plan.spec.script))
+      return "the script's \"delay\"" + where + have.no_delay;
   }
   return "";
 }
@@ -156,7 +169,7 @@ void set_up_cluster(RealLoop& loop, Plan& plan, const RunFolder& folder,
             return done(environment_error(missing));
           NodeClusterOptions options;
           options.hooks = hooks;
-          options.cut = plan.spec.net == NetMode::kPrivate;
+          options.links = plan.spec.net == NetMode::kPrivate;
           options.ready_within = plan.target->ready_within();
           done(std::make_unique<NodeCluster>(loop, *plan.target, plan.layout,
                                              std::move(opening->nodes), std::move(options)));

@@ -136,7 +136,7 @@ class Story {
     }
     if (scripted_faults()) {
       const Worker own = plan_.concurrency;
-      for (const char* kind : {"partition", "pause", "kill"})
+      for (const char* kind : {"partition", "pause", "kill", "delay"})
         all.push_back(gen::on_workers(own, own + 1, gen::once(gen::always(stop_op(kind)))));
     }
     return gen::any(std::move(all));

@@ -8,7 +8,7 @@ constexpr std::string_view kStyle = R"css(
   --paper: #ffffff; --panel: #f6f7f9; --line: #e2e6ea; --ink: #1b2128; --soft: #56616c; --faint: #66717d;
   --ok: #009e73; --fail: #98a0a9; --info: #e69f00; --leader: #0072b2; --follower: #9db3c6;
   --candidate: #e69f00; --down: #56616c;
-  --partition: #cc79a7; --pause: #56b4e9; --kill: #d55e00; --other: #8c8600;
+  --partition: #cc79a7; --pause: #56b4e9; --kill: #d55e00; --delay: #3f7f93; --other: #8c8600;
   --good: #00785a; --bad: #b84c00; --doubt: #8a5a00; --stuck: #9c3f74; --void: #46586a;
 }
 @media (prefers-color-scheme: dark) {
@@ -104,13 +104,13 @@ svg .in-bar.on-pause, svg .in-bar.on-partition { fill: #1b2128; }
 .r-down { fill: var(--paper); stroke: var(--down); stroke-width: 1; stroke-dasharray: 2 2; }
 path.s-ok, path.s-fail, path.s-info, .raster { shape-rendering: crispEdges; }
 .s-ok { fill: var(--ok); } .s-fail { fill: var(--fail); } .s-info { fill: var(--info); }
-.f-partition { fill: var(--partition); } .f-pause { fill: var(--pause); } .f-kill { fill: var(--kill); } .f-other { fill: var(--other); }
+.f-partition { fill: var(--partition); } .f-pause { fill: var(--pause); } .f-kill { fill: var(--kill); } .f-delay { fill: var(--delay); } .f-other { fill: var(--other); }
 .tint { opacity: 0.16; } .pale { opacity: 0.4; }
 .x-partition { fill: url(#hatch-partition); } .x-pause { fill: url(#hatch-pause); }
-.x-kill { fill: url(#hatch-kill); } .x-other { fill: url(#hatch-other); }
+.x-kill { fill: url(#hatch-kill); } .x-delay { fill: url(#hatch-delay); } .x-other { fill: url(#hatch-other); }
 .h-partition { stroke: var(--partition); } .h-pause { stroke: var(--pause); } .h-kill { stroke: var(--kill); }
-.h-other { stroke: var(--other); } .h-info { stroke: var(--info); stroke-width: 1.5; }
-.h-partition, .h-pause, .h-kill, .h-other { stroke-width: 0.9; opacity: 0.75; }
+.h-delay { stroke: var(--delay); } .h-other { stroke: var(--other); } .h-info { stroke: var(--info); stroke-width: 1.5; }
+.h-partition, .h-pause, .h-kill, .h-delay, .h-other { stroke-width: 0.9; opacity: 0.75; }
 .stall { fill: var(--ink); opacity: 0.14; }
 .mark { fill: var(--bad); stroke: var(--paper); }
 .witness-mark { fill: none; stroke: var(--bad); stroke-width: 1.5; }

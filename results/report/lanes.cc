@@ -102,7 +102,7 @@ void draw_stretch(Svg& svg, Symbol node, const Stretch& stretch, double x, doubl
 }  // namespace
 
 std::string_view fault_class(std::string_view kind) {
-  for (std::string_view known : {"partition", "pause", "kill"}) {
+  for (std::string_view known : {"partition", "pause", "kill", "delay"}) {
     if (kind == known) return known;
   }
   return "other";
@@ -138,9 +138,9 @@ bool hits(const FaultInterval& fault, Symbol node) {
   if (std::find(fault.victims.begin(), fault.victims.end(), node) != fault.victims.end()) {
     return true;
   }
-  return fault.victims.empty() &&
-         std::any_of(fault.cut.begin(), fault.cut.end(),
-                     [&](const auto& link) { return link.first == node || link.second == node; });
+  const auto ends = [&](const auto& link) { return link.first == node || link.second == node; };
+  return fault.victims.empty() && (std::any_of(fault.cut.begin(), fault.cut.end(), ends) ||
+                                   std::any_of(fault.delayed.begin(), fault.delayed.end(), ends));
 }
 
 bool certain_within(const FaultInterval& fault, const Axis& axis, double& from, double& to) {

@@ -148,6 +148,7 @@ std::vector<LegendItem> legend_of(const Report& report) {
     if (cls == "partition") items.push_back({"x-partition", "under partition"});
     if (cls == "pause") items.push_back({"x-pause", "paused"});
     if (cls == "kill") items.push_back({"x-kill", "killed"});
+    if (cls == "delay") items.push_back({"x-delay", "behind slow links"});
     if (cls == "other" && !std::exchange(other, true)) items.push_back({"x-other", "other fault"});
   }
   items.push_back({"s-ok", "ok"});

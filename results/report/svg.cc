@@ -118,6 +118,7 @@ std::string svg_definitions() {
   out += hatch("partition", "<path class=\"h-partition\" d=\"M-2 2L2 -2M0 8L8 0M6 10L10 6\"/>");
   out += hatch("pause", "<path class=\"h-pause\" d=\"M2 0V8M6 0V8\"/>");
   out += hatch("kill", "<path class=\"h-kill\" d=\"M0 0L8 8M0 8L8 0\"/>");
+  out += hatch("delay", "<path class=\"h-delay\" d=\"M0 8L8 0M-2 2L2 -2M6 10L10 6\" stroke-dasharray=\"2 2\"/>");
   out += hatch("other", "<path class=\"h-other\" d=\"M0 2H8M0 6H8\"/>");
   out += hatch("info", "<path class=\"h-info\" d=\"M-2 2L2 -2M0 8L8 0M6 10L10 6\"/>");
   out +=

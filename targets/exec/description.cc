@@ -158,7 +158,8 @@ class Reader {
     for (const auto& [name, fault] : members(json["faults"])) {
       const std::string kind(name.text());
       word(kind, {"faults", kind}, true);
-      if (kind == "none" || kind == "partition" || kind == "pause" || kind == "kill")
+      if (kind == "none" || kind == "partition" || kind == "pause" || kind == "kill" ||
+          kind == "delay")
         wrong({"faults", kind}, "expected a name that no fault of Assay's has", true);
       DescribedFault& own = d.faults.emplace_back();
       own.kind = kind;

@@ -96,9 +96,15 @@ void AgentLink::on_hello(const Json& hello) {
     return lose("belongs to node " + text_of(hello, "node") + " of run " + text_of(hello, "run"));
   }
   const Json powers = hello.value("powers", Json::array());
-  for (const Json& power : powers) powers_.cut |= power == "link";
+  for (const Json& power : powers) {
+    powers_.cut |= power == "link";
+    powers_.delay |= power == "delay";
+  }
   const auto absent = hello.find("absent");
-  if (absent != hello.end() && absent->is_object()) powers_.no_cut = text_of(*absent, "link");
+  if (absent != hello.end() && absent->is_object()) {
+    powers_.no_cut = text_of(*absent, "link");
+    powers_.no_delay = text_of(*absent, "delay");
+  }
   const auto pid = hello.find("pid");
   if (pid != hello.end() && pid->is_number_integer()) pid_ = pid->get<int>();
   state_ = State::kOpen;
@@ -138,6 +144,12 @@ void AgentLink::on_event(const Json& event) {
     if (kind == "log") tell = log_line(event);
     if (kind == "exit") tell = daemon_exit(event);
     if (kind == "bite") tell = bite(event);
+    if (kind == "held") held_[event.at("from")] = microseconds(event.at("us"));
+    if (kind == "undelayed") {
+      tell = [on_undelayed = events_.on_undelayed, why = event.at("why").get<std::string>()] {
+        on_undelayed(why);
+      };
+    }
     if (kind == "unpaused") {
       tell = [on_unpaused = events_.on_unpaused, daemon = event.at("daemon").get<std::string>(),
               why = event.at("why").get<std::string>()] { on_unpaused(daemon, why); };

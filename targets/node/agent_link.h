@@ -32,6 +32,8 @@ class AgentLink : public std::enable_shared_from_this<AgentLink> {
   const NodePowers& powers() const { return powers_; }
   int pid() const { return pid_; }
   std::map<std::string, uint64_t>& bitten() { return bitten_; }
+  std::map<std::string, Nanos>& held() { return held_; }
+  std::map<std::string, LinkDelay>& delays() { return delays_; }
   void set_events(NodeEvents events) { events_ = std::move(events); }
   Loop& loop() { return loop_; }
 
@@ -69,6 +71,8 @@ class AgentLink : public std::enable_shared_from_this<AgentLink> {
   NodePowers powers_;
   int pid_ = 0;
   std::map<std::string, uint64_t> bitten_;
+  std::map<std::string, Nanos> held_;
+  std::map<std::string, LinkDelay> delays_;  // as last asked for
   std::map<std::string, std::function<void(const TailedLine&)>> tails_;
   NodeEvents events_;
 };

@@ -130,6 +130,7 @@ const std::string& AgentNode::address() const { return link_->options().address;
 const NodePowers& AgentNode::powers() const { return link_->powers(); }
 int AgentNode::agent_pid() const { return link_->pid(); }
 const std::map<std::string, uint64_t>& AgentNode::bitten() const { return link_->bitten(); }
+const std::map<std::string, Nanos>& AgentNode::held() const { return link_->held(); }
 void AgentNode::set_events(NodeEvents events) { link_->set_events(std::move(events)); }
 
 void AgentNode::start(const DaemonSpec& spec, Done<int> done) {
@@ -170,6 +171,39 @@ void AgentNode::heal(Done<std::map<std::string, uint64_t>> done) {
   link_->bitten().clear();
   link_->ask("heal", Json::object(), reading<Packets>(std::move(done), [](const Json& reply) {
                return reply.at("dropped").get<Packets>();
+             }));
+}
+
+void AgentNode::delay(const std::map<std::string, LinkDelay>& from, Done<void> done) {
+  if (from == link_->delays())
+    return link_->loop().post([done = std::move(done)] { done(Result<void>()); });
+  link_->delays() = from;
+  Json links = Json::array();
+  for (const auto& [address, how] : from) {
+    links.push_back({{"from", address},
+                     {"delay_ms", to_ms(how.delay)},
+                     {"jitter_ms", to_ms(how.jitter)},
+                     {"reorder", how.reorder},
+                     {"duplicate_percent", how.duplicate_percent},
+                     {"seed", how.seed}});
+  }
+  link_->ask("delay", {{"links", std::move(links)}},
+             [link = link_.get(), done = nothing(std::move(done))](const Result<Json>& reply) {
+               link->held().clear();  // what was said before the reply is of earlier links
+               if (!reply) link->delays().clear();
+               done(reply);
+             });
+}
+
+void AgentNode::undelay(Done<std::map<std::string, HeldPackets>> done) {
+  using Held = std::map<std::string, HeldPackets>;
+  link_->held().clear();
+  link_->delays().clear();
+  link_->ask("undelay", Json::object(), reading<Held>(std::move(done), [](const Json& reply) {
+               Held held;
+               for (const auto& [from, seen] : reply.at("held").items())
+                 held[from] = {seen.at("packets"), seen.at("duplicates"), seen.at("overtaken")};
+               return held;
              }));
 }
 

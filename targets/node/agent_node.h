@@ -63,6 +63,9 @@ class AgentNode : public Node {
   void cut(const std::vector<std::string>& from, Done<void> done) override;
   void heal(Done<std::map<std::string, uint64_t>> done) override;
   const std::map<std::string, uint64_t>& bitten() const override;
+  void delay(const std::map<std::string, LinkDelay>& from, Done<void> done) override;
+  void undelay(Done<std::map<std::string, HeldPackets>> done) override;
+  const std::map<std::string, Nanos>& held() const override;
   void probe(const std::vector<std::string>& to, Done<void> done) override;
   void observe(Done<NodeObservation> done) override;
   void run(const CommandSpec& command, Done<CommandOutput> done) override;

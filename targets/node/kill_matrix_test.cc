@@ -87,7 +87,12 @@ class Rehearsed {
     const pid_t init = is_private_ ? child_named(pid_, "assay-init") : 0;
     if (role == "init") return init;
     const pid_t driver = !is_private_ ? pid_ : init == 0 ? 0 : child_named(init, "assay-rehearsal");
-    return role == "driver" || driver == 0 ? driver : child_named(driver, "assay-agent");
+    if (role == "driver" || driver == 0) return driver;
+    if (role == "agent") return child_named(driver, "assay-agent");
+    for (pid_t agent : children_of(driver)) {
+      if (const pid_t found = child_named(agent, "assay-delay")) return found;
+    }
+    return 0;
   }
 
   std::vector<pid_t> left() const { return processes_with({"ASSAY_RUN=" + run_}); }
@@ -140,7 +145,7 @@ class KillMatrix : public testing::TestWithParam<Victim> {
 TEST_P(KillMatrix, WhenAllIsUpNothingIsLeft) {
   Rehearsed rehearsed(GetParam().net);
   ASSERT_TRUE(rehearsed.comes_to("ready"));
-  // Driver, agents, and of each daemon three processes.
+  // Driver, agents, of each daemon three processes, and in private a queue program.
   ASSERT_TRUE(agent::eventually([&] { return rehearsed.left().size() >= 13; }))
       << "the marks are not seen";
   ASSERT_TRUE(kill_one(rehearsed));
@@ -181,6 +186,7 @@ constexpr Victim kVictims[] = {
     {"private", "init", 255, "the init of the run was killed by signal 9"},
     {"private", "driver", 255, "the driver was killed by signal 9"},
     {"private", "agent", 255, "is lost: killed by signal 9"},
+    {"private", "delay", 255, "a delay did not hold: its queue program: killed by signal 9"},
     {"host", "driver", 1'000 + SIGKILL, ""},
     {"host", "agent", 255, "is lost: killed by signal 9"},
 };

@@ -1,6 +1,7 @@
 #include "targets/node/links.h"
 
 #include <algorithm>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -10,23 +11,32 @@ namespace {
 
 constexpr Nanos kProbeInterval = milliseconds(20);
 
-class Cutting : public std::enable_shared_from_this<Cutting> {
+// What is done to links, and how it is seen.
+struct LinkFault {
+  // At one node, with its list of links; to all nodes, so that what no link leads to heals.
+  std::function<void(size_t node, const std::vector<DirectedLink>& links, Node::Done<void>)> install;
+  std::function<bool(const DirectedLink&)> bites;
+  std::string verb;                                              // "dropped"
+  std::function<std::string(const DirectedLink&)> amount;  // "3"
+};
+
+class LinkFaulting : public std::enable_shared_from_this<LinkFaulting> {
  public:
-  Cutting(Loop& loop, std::vector<Node*> nodes, std::vector<DirectedLink> links, Nanos deadline,
-          Node::Done<LinkCutReport> done)
+  LinkFaulting(Loop& loop, std::vector<Node*> nodes, std::vector<DirectedLink> links,
+               LinkFault fault, Nanos deadline, Node::Done<LinkCutReport> done)
       : loop_(loop),
         nodes_(std::move(nodes)),
         links_(std::move(links)),
+        fault_(std::move(fault)),
         deadline_(deadline),
         done_(std::move(done)) {}
 
   void begin() {
-    std::vector<std::vector<std::string>> sources(nodes_.size());
-    for (const DirectedLink& link : links_)
-      sources[link.to].push_back(nodes_[link.from]->address());
+    std::vector<std::vector<DirectedLink>> to(nodes_.size());
+    for (const DirectedLink& link : links_) to[link.to].push_back(link);
     unanswered_ = nodes_.size();
     for (size_t i = 0; i < nodes_.size(); ++i) {
-      nodes_[i]->cut(sources[i], [self = shared_from_this(), i](const Result<void>& result) {
+      fault_.install(i, to[i], [self = shared_from_this(), i](const Result<void>& result) {
         if (!result && !self->failure_) self->failure_ = self->failure_of(i, result.error());
         if (--self->unanswered_ == 0) self->installed();
       });
@@ -45,16 +55,10 @@ class Cutting : public std::enable_shared_from_this<Cutting> {
     return environment_error(nodes_[node]->name() + ": " + error.message);
   }
 
-  uint64_t packets(const DirectedLink& link) const {
-    const auto& bitten = nodes_[link.to]->bitten();
-    const auto it = bitten.find(nodes_[link.from]->address());
-    return it == bitten.end() ? 0 : it->second;
-  }
-
   void probe() {
     std::map<int, std::vector<std::string>> targets;
     for (const DirectedLink& link : links_) {
-      if (packets(link) == 0) targets[link.from].push_back(nodes_[link.to]->address());
+      if (!fault_.bites(link)) targets[link.from].push_back(nodes_[link.to]->address());
     }
     if (targets.empty() || loop_.now() >= deadline_) return finish();
     for (const auto& [from, to] : targets) nodes_[from]->probe(to, [](const Result<void>&) {});
@@ -63,7 +67,7 @@ class Cutting : public std::enable_shared_from_this<Cutting> {
 
   void finish() {
     for (const DirectedLink& link : links_) {
-      if (packets(link) == 0) report_.silent.push_back(link);
+      if (!fault_.bites(link)) report_.silent.push_back(link);
     }
     report_.bit = report_.silent.empty();
     for (size_t to = 0; to < nodes_.size(); ++to)
@@ -72,19 +76,21 @@ class Cutting : public std::enable_shared_from_this<Cutting> {
   }
 
   std::string evidence_at(int to) const {
-    std::string dropped;
+    std::string seen;
     for (const DirectedLink& link : links_) {
       if (link.to != to) continue;
-      dropped += dropped.empty() ? "" : ", ";
-      dropped += std::to_string(packets(link)) + " from " + nodes_[link.from]->name();
+      seen += seen.empty() ? "" : ", ";
+      seen += fault_.amount(link) + " from " + nodes_[link.from]->name();
     }
-    if (dropped.empty()) return {};
-    return (report_.evidence.empty() ? "" : "; ") + nodes_[to]->name() + " dropped " + dropped;
+    if (seen.empty()) return {};
+    return (report_.evidence.empty() ? "" : "; ") + nodes_[to]->name() + " " + fault_.verb + " " +
+           seen;
   }
 
   Loop& loop_;
   std::vector<Node*> nodes_;
   std::vector<DirectedLink> links_;
+  LinkFault fault_;
   Nanos deadline_;
   Node::Done<LinkCutReport> done_;
   size_t unanswered_ = 0;
@@ -99,7 +105,55 @@ void cut_links(Loop& loop, const std::vector<Node*>& nodes, const std::vector<Di
   std::vector<DirectedLink> sorted = links;
   std::sort(sorted.begin(), sorted.end());
   sorted.erase(std::unique(sorted.begin(), sorted.end()), sorted.end());
-  std::make_shared<Cutting>(loop, nodes, std::move(sorted), loop.now() + patience, std::move(done))
+  const auto packets = [nodes](const DirectedLink& link) -> uint64_t {
+    const auto& bitten = nodes[link.to]->bitten();
+    const auto it = bitten.find(nodes[link.from]->address());
+    return it == bitten.end() ? 0 : it->second;
+  };
+  LinkFault fault{
+      .install =
+          [nodes](size_t node, const std::vector<DirectedLink>& links, Node::Done<void> done) {
+            std::vector<std::string> sources;
+            for (const DirectedLink& link : links) sources.push_back(nodes[link.from]->address());
+            nodes[node]->cut(sources, std::move(done));
+          },
+      .bites = [packets](const DirectedLink& link) { return packets(link) > 0; },
+      .verb = "dropped",
+      .amount = [packets](const DirectedLink& link) { return std::to_string(packets(link)); }};
+  std::make_shared<LinkFaulting>(loop, nodes, std::move(sorted), std::move(fault),
+                                 loop.now() + patience, std::move(done))
+      ->begin();
+}
+
+void delay_links(Loop& loop, const std::vector<Node*>& nodes,
+                 const std::map<DirectedLink, LinkDelay>& links, Nanos patience,
+                 Node::Done<LinkCutReport> done) {
+  std::vector<DirectedLink> all;
+  Nanos slowest{};
+  for (const auto& [link, how] : links) {
+    all.push_back(link);
+    slowest = std::max(slowest, how.delay + how.jitter);
+  }
+  const auto held = [nodes](const DirectedLink& link) {
+    const auto& held = nodes[link.to]->held();
+    const auto it = held.find(nodes[link.from]->address());
+    return it == held.end() ? Nanos{-1} : it->second;
+  };
+  LinkFault fault{
+      .install =
+          [nodes, links](size_t node, const std::vector<DirectedLink>& here, Node::Done<void> done) {
+            std::map<std::string, LinkDelay> sources;
+            for (const DirectedLink& link : here)
+              sources[nodes[link.from]->address()] = links.at(link);
+            nodes[node]->delay(sources, std::move(done));
+          },
+      .bites = [held, links](const DirectedLink& link) { return held(link) >= links.at(link).delay; },
+      .verb = "held a packet",
+      .amount = [held](const DirectedLink& link) {
+        return held(link) < Nanos{} ? "for no time" : "for " + format_duration(held(link));
+      }};
+  std::make_shared<LinkFaulting>(loop, nodes, std::move(all), std::move(fault),
+                                 loop.now() + slowest + patience, std::move(done))
       ->begin();
 }
 

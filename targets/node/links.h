@@ -1,7 +1,8 @@
-// Cutting links between nodes, and proving that the cut bites.
+// Cutting links between nodes or making them slow, and proving that it bites.
 #pragma once
 
 #include <functional>
+#include <map>
 #include <string>
 #include <utility>
 #include <vector>
@@ -20,9 +21,9 @@ struct DirectedLink {
 
 struct LinkCutReport {
   bool installed = false;            // every rule was seen in place
-  bool bit = false;                  // and every one of them dropped a packet
-  std::vector<DirectedLink> silent;  // links whose rule dropped nothing within the patience
-  std::string evidence;              // for people, in packets: "n1 dropped 3 from n2, 1 from n3"
+  bool bit = false;                  // and every one of them dropped, or held, a packet
+  std::vector<DirectedLink> silent;  // links whose rule did nothing within the patience
+  std::string evidence;              // for people: "n1 dropped 3 from n2, 1 from n3" (packets)
 };
 
 // From now on exactly these links are cut: on nodes that no link leads to, everything heals. The
@@ -31,5 +32,11 @@ struct LinkCutReport {
 // install or heal. The nodes must outlive the call; their agents may be lost meanwhile.
 void cut_links(Loop& loop, const std::vector<Node*>& nodes, const std::vector<DirectedLink>& links,
                Nanos patience, Node::Done<LinkCutReport> done);
+
+// The same for links that are slow: proven by a packet of each that was held, as its queue measured
+// it, at least as long as it says; the patience is on top of that.
+void delay_links(Loop& loop, const std::vector<Node*>& nodes,
+                 const std::map<DirectedLink, LinkDelay>& links, Nanos patience,
+                 Node::Done<LinkCutReport> done);
 
 }  // namespace assay

@@ -9,9 +9,12 @@
 #include <sys/socket.h>
 
 #include <algorithm>
+#include <map>
 #include <optional>
+#include <set>
 
 #include "targets/asio/testing_loop.h"
+#include "targets/node/agent/proc_fs.h"
 #include "targets/node/agent/protocol.h"
 #include "targets/node/agent/test_support.h"
 #include "targets/node/links.h"
@@ -318,11 +321,8 @@ class NodeSocket {
   // Sends one datagram and waits for it at the other end: long where it must come, briefly where
   // it must not.
   bool reaches(const NodeSocket& other, int patience_ms) const {
-    const sockaddr_in to = other.place();
     const std::string text = "n" + std::to_string(++count_);
-    if (sendto(fd_, text.data(), text.size(), 0, reinterpret_cast<const sockaddr*>(&to),
-               sizeof to) < 0)
-      return false;
+    if (!send(text, other)) return false;
     pollfd readable{other.fd_, POLLIN, 0};
     while (poll(&readable, 1, patience_ms) == 1) {
       char buffer[64];
@@ -332,7 +332,35 @@ class NodeSocket {
     return false;
   }
 
+  // How long the next datagram is on its way; kNever where it does not come.
+  Nanos way_to(const NodeSocket& other) const {
+    const auto start = std::chrono::steady_clock::now();
+    if (!reaches(other, 5'000)) return kNever;
+    return Nanos{std::chrono::nanoseconds(std::chrono::steady_clock::now() - start).count()};
+  }
+  // The numbers from 0 to count - 1 as they come, until every one has, and then until none comes.
+  std::vector<int> arrivals(const NodeSocket& other, int count) const {
+    for (int i = 0; i < count; ++i) EXPECT_TRUE(send(std::to_string(i), other));
+    std::vector<int> came;
+    std::set<int> missing;
+    for (int i = 0; i < count; ++i) missing.insert(i);
+    pollfd readable{other.fd_, POLLIN, 0};
+    while (poll(&readable, 1, missing.empty() ? 300 : 5'000) == 1) {
+      char buffer[64];
+      const ssize_t n = recv(other.fd_, buffer, sizeof buffer, 0);
+      came.push_back(std::stoi(std::string(buffer, size_t(n))));
+      missing.erase(came.back());
+    }
+    EXPECT_TRUE(missing.empty()) << missing.size() << " did not come";
+    return came;
+  }
+
  private:
+  bool send(const std::string& text, const NodeSocket& other) const {
+    const sockaddr_in to = other.place();
+    return sendto(fd_, text.data(), text.size(), 0, reinterpret_cast<const sockaddr*>(&to),
+                  sizeof to) >= 0;
+  }
   sockaddr_in place() const {
     sockaddr_in place{.sin_family = AF_INET, .sin_port = htons(4'000)};
     inet_pton(AF_INET, address_.c_str(), &place.sin_addr);
@@ -420,6 +448,144 @@ TEST_F(PrivateNodes, TheDriverCannotBeCutOff) {
   in_private_world([](Stage& stage) {
     Node& node = stage.add();
     EXPECT_FALSE(stage.wait<void>([&](auto done) { node.cut({driver_address()}, done); }).ok());
+  });
+}
+
+using Slow = std::map<DirectedLink, LinkDelay>;
+
+LinkCutReport make_slow(Stage& stage, const std::vector<Node*>& nodes, const Slow& links) {
+  const auto report = stage.wait<LinkCutReport>(
+      [&](auto done) { delay_links(stage.loop, nodes, links, seconds(5), done); });
+  EXPECT_TRUE(report.ok()) << report.error().message;
+  return report ? *report : LinkCutReport{};
+}
+
+// As soon as one datagram is there in less time, the way is not delayed.
+bool is_fast(const NodeSocket& from, const NodeSocket& to, Nanos delay) {
+  return agent::eventually([&] { return from.way_to(to) < delay; }, std::chrono::seconds(60));
+}
+
+bool in_order(const std::vector<int>& numbers) {
+  return std::is_sorted(numbers.begin(), numbers.end());
+}
+
+constexpr Nanos kDelay = milliseconds(300);
+
+TEST_F(PrivateNodes, ADelayBitesOneWayAndHeals) {
+  in_private_world([](Stage& stage) {
+    Node &first = stage.add(), &second = stage.add(), &third = stage.add();
+    const std::vector<Node*> nodes{&first, &second, &third};
+    EXPECT_TRUE(second.powers().delay) << second.powers().no_delay;
+    const NodeSocket one(first), two(second), three(third);
+    const LinkCutReport report = make_slow(stage, nodes, {{{0, 1}, {.delay = kDelay}}});
+    EXPECT_TRUE(report.installed && report.bit) << report.evidence;
+    EXPECT_GE(second.held().at(first.address()), kDelay);
+    EXPECT_GE(one.way_to(two), kDelay);
+    EXPECT_TRUE(is_fast(two, one, kDelay));
+    EXPECT_TRUE(is_fast(three, two, kDelay));
+    EXPECT_TRUE(make_slow(stage, nodes, {{{0, 1}, {.delay = kDelay}}, {{1, 2}, {.delay = kDelay}}}).bit);
+    EXPECT_GE(one.way_to(two), kDelay) << "what is asked for once more goes on";
+    EXPECT_GE(two.way_to(three), kDelay);
+    EXPECT_TRUE(make_slow(stage, nodes, {{{1, 2}, {.delay = kDelay}}}).bit);
+    EXPECT_TRUE(is_fast(one, two, kDelay)) << "an earlier one is replaced";
+    const auto held =
+        stage.wait<std::map<std::string, HeldPackets>>([&](auto done) { third.undelay(done); });
+    EXPECT_GE(held->at(second.address()).packets, 2u);
+    EXPECT_TRUE(is_fast(two, three, kDelay));
+    EXPECT_TRUE(agent::children_of(third.agent_pid()).empty());
+  });
+}
+
+TEST_F(PrivateNodes, SlowPacketsStayInOrderAndSomeComeTwice) {
+  in_private_world([](Stage& stage) {
+    Node &first = stage.add(), &second = stage.add();
+    const NodeSocket one(first), two(second);
+    const LinkDelay how{.delay = milliseconds(5),
+                        .jitter = milliseconds(40),
+                        .duplicate_percent = 30,
+                        .seed = 7};
+    EXPECT_TRUE(make_slow(stage, {&first, &second}, {{{0, 1}, how}}).bit);
+    const std::vector<int> came = one.arrivals(two, 200);
+    EXPECT_TRUE(in_order(came));
+    EXPECT_GT(came.size(), 200u);
+    const auto held =
+        stage.wait<std::map<std::string, HeldPackets>>([&](auto done) { second.undelay(done); });
+    const HeldPackets seen = held->at(first.address());
+    EXPECT_GE(seen.packets, 200u);
+    EXPECT_GE(seen.duplicates, came.size() - 200);
+    EXPECT_EQ(seen.overtaken, 0u);
+    const std::vector<int> healed = one.arrivals(two, 100);
+    EXPECT_TRUE(in_order(healed));
+    EXPECT_EQ(healed.size(), 100u);
+  });
+}
+
+TEST_F(PrivateNodes, SlowPacketsOvertakeEachOtherWhereThatIsAskedFor) {
+  in_private_world([](Stage& stage) {
+    Node &first = stage.add(), &second = stage.add();
+    const NodeSocket one(first), two(second);
+    const LinkDelay how{
+        .delay = milliseconds(5), .jitter = milliseconds(40), .reorder = true, .seed = 7};
+    EXPECT_TRUE(make_slow(stage, {&first, &second}, {{{0, 1}, how}}).bit);
+    const std::vector<int> came = one.arrivals(two, 200);
+    EXPECT_FALSE(in_order(came));
+    EXPECT_EQ(came.size(), 200u);
+  });
+}
+
+TEST_F(PrivateNodes, AKilledQueueProgramLetsEverythingPassAndIsTold) {
+  in_private_world([](Stage& stage) {
+    Node &first = stage.add(), &second = stage.add();
+    std::string told;
+    second.set_events({.on_undelayed = [&](const std::string& why) { told = why; }});
+    const NodeSocket one(first), two(second);
+    EXPECT_TRUE(make_slow(stage, {&first, &second}, {{{0, 1}, {.delay = kDelay}}}).bit);
+    const auto programs = agent::children_of(second.agent_pid());
+    ASSERT_EQ(programs.size(), 1u);
+    kill(programs[0], SIGKILL);
+    ASSERT_TRUE(stage.loop.run_until([&] { return !told.empty(); }));
+    EXPECT_NE(told.find("killed by signal 9"), std::string::npos) << told;
+    EXPECT_TRUE(is_fast(one, two, kDelay));
+    EXPECT_TRUE(
+        stage.wait<std::map<std::string, HeldPackets>>([&](auto done) { second.undelay(done); }).ok());
+    EXPECT_TRUE(make_slow(stage, {&first, &second}, {{{0, 1}, {.delay = kDelay}}}).bit);
+    EXPECT_GE(one.way_to(two), kDelay) << "it can be made slow again";
+  });
+}
+
+TEST_F(PrivateNodes, ADelayThatIsSecretlyNotInstalledIsNoticed) {
+  in_private_world([](Stage& stage) {
+    Node &first = stage.add(), &second = stage.add({{agent::kSkipVariable, "rule"}});
+    const auto report = stage.wait<LinkCutReport>([&](auto done) {
+      delay_links(stage.loop, {&first, &second}, {{{0, 1}, {.delay = kDelay}}}, seconds(1), done);
+    });
+    ASSERT_FALSE(report.ok());
+    EXPECT_NE(report.error().message.find("n2: the rule for 10.77.0.11 is not there"),
+              std::string::npos)
+        << report.error().message;
+  });
+}
+
+TEST_F(PrivateNodes, ADelayThatHoldsNothingDoesNotCount) {
+  in_private_world([](Stage& stage) {
+    Node &first = stage.add({{agent::kSkipVariable, "probe"}}), &second = stage.add();
+    const auto report = stage.wait<LinkCutReport>([&](auto done) {
+      delay_links(stage.loop, {&first, &second}, {{{0, 1}, {.delay = kDelay}}}, seconds(1), done);
+    });
+    ASSERT_TRUE(report.ok());
+    EXPECT_TRUE(report->installed);
+    EXPECT_FALSE(report->bit);
+  });
+}
+
+TEST_F(PrivateNodes, TheDriverCannotBeMadeSlow) {
+  in_private_world([](Stage& stage) {
+    Node& node = stage.add();
+    EXPECT_FALSE(stage
+                     .wait<void>([&](auto done) {
+                       node.delay({{driver_address(), {.delay = kDelay}}}, done);
+                     })
+                     .ok());
   });
 }
 

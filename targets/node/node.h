@@ -16,6 +16,7 @@
 
 #include "checkers/history/error.h"
 #include "checkers/history/time.h"
+#include "targets/link_delay.h"
 
 namespace assay {
 
@@ -37,6 +38,8 @@ struct ProcessEnd {
 struct NodePowers {
   bool cut = false;
   std::string no_cut;  // why not: "nft not found (package nftables)"
+  bool delay = false;
+  std::string no_delay;
 };
 
 struct KillReport {
@@ -85,6 +88,13 @@ struct DaemonState {
   int64_t resident_bytes = 0;
 };
 
+// What became of the packets of a slow link.
+struct HeldPackets {
+  uint64_t packets = 0;     // let go when their time had come
+  uint64_t duplicates = 0;  // that came twice
+  uint64_t overtaken = 0;   // that came after a later one
+};
+
 struct NodeObservation {
   std::vector<DaemonState> daemons;
   std::map<std::string, uint64_t> dropped;  // packets since the cut, by source address
@@ -116,6 +126,8 @@ struct NodeEvents {
   // The rule that cuts this peer off dropped a packet for the first time since cut().
   std::function<void(const std::string& from, uint64_t packets)> on_bite = [](const std::string&,
                                                                               uint64_t) {};
+  // A delay did not hold: packets pass at once.
+  std::function<void(const std::string& why)> on_undelayed = [](const std::string&) {};
   // A pause was lifted by others; the same is in the ResumeReport.
   std::function<void(const std::string& daemon, const std::string& why)> on_unpaused =
       [](const std::string&, const std::string&) {};
@@ -158,6 +170,14 @@ class Node {
   virtual void heal(Done<std::map<std::string, uint64_t>> done) = 0;
   // Peers whose packets were seen to be dropped since the last cut(), as on_bite reported them.
   virtual const std::map<std::string, uint64_t>& bitten() const = 0;
+  // From now on exactly the packets from these addresses come late; those to them leave as before.
+  // What is still held of earlier ones is let go; the same once more changes nothing. Done when the
+  // rules were seen in place: see delay_links.
+  virtual void delay(const std::map<std::string, LinkDelay>& from, Done<void> done) = 0;
+  // Nothing is late any more. What became of the packets since, by source address.
+  virtual void undelay(Done<std::map<std::string, HeldPackets>> done) = 0;
+  // Peers of which a packet was held and let go since the last change, and how long it was held.
+  virtual const std::map<std::string, Nanos>& held() const = 0;
   // Sends a datagram to each address.
   virtual void probe(const std::vector<std::string>& to, Done<void> done) = 0;
 

@@ -45,6 +45,18 @@ Agent::Agent(AgentOptions options)
       out_(STDOUT_FILENO),
       in_(kMaxRequestBytes),
       firewall_({options_.run, options_.node, options_.skip.contains("rule")}),
+      delays_(loop_, {.run = options_.run,
+                      .node = options_.node,
+                      .fresh_network = options_.own_network,
+                      .skip_rules = options_.skip.contains("rule"),
+                      .on_held =
+                          [this](const std::string& from, Nanos held) {
+                            emit({{"event", "held"}, {"from", from}, {"us", held.count / 1'000}});
+                          },
+                      .on_lost =
+                          [this](const std::string& why) {
+                            emit({{"event", "undelayed"}, {"why", "its queue program: " + why}});
+                          }}),
       commands_(loop_),
       daemons_(loop_, {.skip_signals = options_.skip.contains("signal"),
                        .emit = [this](json line) { emit(line); },
@@ -100,10 +112,14 @@ Result<void> Agent::set_up() {
             {"powers", json::array({"process"})},
             {"absent", json::object()}};
   hello_["leftovers"] = {{"processes", kill_marked(options_.run, options_.node)}, {"rules", false}};
-  if (const auto link = probe_links())
-    hello_["powers"].push_back("link");
-  else
-    hello_["absent"]["link"] = link.error().message;
+  const auto note = [this](const char* power, const Result<void>& probed) {
+    if (probed)
+      hello_["powers"].push_back(power);
+    else
+      hello_["absent"][power] = probed.error().message;
+  };
+  note("link", probe_links());
+  note("delay", probe_delays());
   return {};
 }
 
@@ -112,6 +128,14 @@ Result<void> Agent::probe_links() {
   bool leftover = false;
   const auto probed = firewall_.probe(&leftover);
   hello_["leftovers"]["rules"] = leftover;
+  return probed;
+}
+
+Result<void> Agent::probe_delays() {
+  if (!options_.links) return environment_error("the network is the host's");
+  bool leftover = false;
+  const auto probed = delays_.probe(&leftover);
+  hello_["leftovers"]["rules"] = hello_["leftovers"]["rules"].get<bool>() || leftover;
   return probed;
 }
 
@@ -156,6 +180,7 @@ void Agent::reap() {
     if (waitpid(pid, &status, 0) != pid) break;
     commands_.reaped(pid, exit_status(status));
     daemons_.reaped(pid, exit_status(status));
+    delays_.reaped(pid, exit_status(status));
     info = {};
   }
   loop_.recheck();
@@ -218,6 +243,11 @@ json Agent::clean_up() {
   } else {
     done["heal_error"] = healed.error().message;
     log("cannot heal: " + healed.error().message);
+  }
+  for (const auto& [address, how] : delays_.links()) done["healed"].push_back(address);
+  if (const auto healed = delays_.heal(); !healed) {
+    done["heal_error"] = healed.error().message;
+    log("cannot undo a delay: " + healed.error().message);
   }
   commands_.kill_all();
   if (!remedies_.empty()) done["remedies"] = run_remedies(kRemedyPatience);

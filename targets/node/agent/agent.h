@@ -3,7 +3,7 @@
 //
 // It ends when asked to, when its input ends, when nothing was read for five seconds, or at
 // SIGTERM, SIGINT, SIGHUP. However it ends (but for SIGKILL, which its daemons do not survive
-// either), it first heals the links that it cut and kills what it started, descendants in
+// either), it first heals the links that it cut or made slow and kills what it started, descendants in
 // sessions of their own included.
 #pragma once
 
@@ -16,6 +16,7 @@
 
 #include "targets/node/agent/commands.h"
 #include "targets/node/agent/daemons.h"
+#include "targets/node/agent/delays.h"
 #include "targets/node/agent/firewall.h"
 #include "targets/node/agent/poll_loop.h"
 #include "targets/node/agent/responder.h"
@@ -29,7 +30,7 @@ struct AgentOptions {
   std::string data_folder;     // --data: where mkdir and rm work
   std::string log_path;        // --log: what it has to say about itself, besides standard error
   bool own_network = false;    // --own-net
-  bool links = true;           // --no-links: leave nftables alone, this network is not ours
+  bool links = true;           // --no-links: no rules, this network is not ours
   bool beat = true;            // --no-beat: do not end for lack of input; for debuggers
   std::set<std::string> skip;  // self-test switches, see kSkipVariable
 };
@@ -46,6 +47,7 @@ class Agent {
 
   Result<void> set_up();
   Result<void> probe_links();
+  Result<void> probe_delays();
   void say_hello();
   void read_input();
   void read_signals();
@@ -67,6 +69,8 @@ class Agent {
   void do_resume(Request request, const Responder& responder);
   void do_cut(Request request, const Responder& responder);
   void do_heal(Request request, const Responder& responder);
+  void do_delay(Request request, const Responder& responder);
+  void do_undelay(Request request, const Responder& responder);
   void do_probe(Request request, const Responder& responder);
   void do_observe(Request request, const Responder& responder);
   void do_fetch(Request request, const Responder& responder);
@@ -79,6 +83,7 @@ class Agent {
   void do_net(Request request, const Responder& responder);
   void do_close(Request request, const Responder& responder);
   void look_for_bites(Nanos wait);
+  bool names_driver(const std::string& address, const Responder& responder) const;
   void report_bites(const std::map<std::string, uint64_t>& counters);
 
   void emit(const nlohmann::json& line);
@@ -94,6 +99,7 @@ class Agent {
   OutQueue out_;
   LineSplitter in_;
   Firewall firewall_;
+  Delays delays_;
   Commands commands_;
   Daemons daemons_;
   std::map<std::string, ChildSpec> remedies_;

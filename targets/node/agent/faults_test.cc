@@ -150,12 +150,23 @@ class Cut : public testing::Test {
     return {.env = {{kSkipVariable, skip}}, .own_network = true};
   }
   static void bring_up(AgentUnderTest& agent) {
-    ASSERT_EQ(agent.hello()["powers"], json::array({"process", "link"})) << agent.hello();
+    ASSERT_EQ(agent.hello()["powers"], json::array({"process", "link", "delay"}))
+        << agent.hello();
     ASSERT_EQ(agent.ask({{"do", "run"}, {"argv", {"ip", "link", "set", "lo", "up"}}})["code"], 0);
   }
   static json cut(const std::string& address) { return {{"do", "cut"}, {"from", {address}}}; }
+  static json delay(const std::string& address, int ms) {
+    return {{"do", "delay"}, {"links", {{{"from", address}, {"delay_ms", ms}}}}};
+  }
+  static json send_probe(const std::string& address) {
+    return {{"do", "probe"}, {"to", {address}}};
+  }
+  // Of nft alone. What iptables tries beforehand leaves its table, and nothing in it.
   static std::string ruleset(AgentUnderTest& agent) {
-    return agent.ask({{"do", "run"}, {"argv", {"nft", "list", "ruleset"}}})["stdout"];
+    return agent.ask({{"do", "run"}, {"argv", {"nft", "list", "tables", "inet"}}})["stdout"];
+  }
+  static std::string iptables(AgentUnderTest& agent) {
+    return agent.ask({{"do", "run"}, {"argv", {"iptables", "-t", "mangle", "-S"}}})["stdout"];
   }
 };
 
@@ -208,7 +219,7 @@ TEST_F(Cut, LeavesTheRulesOfTheHostAlone) {
   agent.ask({{"do", "run"}, {"argv", {"nft", "add table inet host"}}});
   agent.ask(cut("127.0.0.1"));
   agent.ask({{"do", "heal"}});
-  EXPECT_EQ(ruleset(agent), "table inet host {\n}\n");
+  EXPECT_EQ(ruleset(agent), "table inet host\n");
 }
 
 TEST_F(Cut, RulesThatAreSecretlyNotInstalledAreNoticed) {
@@ -227,26 +238,114 @@ TEST_F(Cut, DoesNotBiteWithoutAPacket) {
   for (const json& line : agent.lines_so_far()) EXPECT_NE(line.value("event", ""), "bite");
 }
 
+using Delay = Cut;
+
+TEST_F(Delay, BitesAndHeals) {
+  AgentUnderTest agent(in_own_network());
+  bring_up(agent);
+  const std::string before = iptables(agent);
+  EXPECT_EQ(agent.ask(delay("127.0.0.1", 80))["ok"], true);
+  agent.ask(send_probe("127.0.0.1"));
+  const json held = agent.event("held");
+  EXPECT_EQ(held["from"], "127.0.0.1");
+  EXPECT_GE(held["us"], 80'000);
+  const json healed = agent.ask({{"do", "undelay"}});
+  EXPECT_GE(healed["held"]["127.0.0.1"]["packets"], 1) << healed;
+  EXPECT_EQ(healed["held"]["127.0.0.1"]["duplicates"], 0);
+  EXPECT_EQ(iptables(agent).find("assay"), std::string::npos);
+  EXPECT_EQ(agent.ask({{"do", "undelay"}})["held"], json::object());
+  EXPECT_TRUE(children_of(agent.pid()).empty());
+}
+
+TEST_F(Delay, IsReplacedByTheNextOneWhichProvesItselfAnew) {
+  AgentUnderTest agent(in_own_network());
+  bring_up(agent);
+  agent.ask(delay("127.0.0.1", 5));
+  agent.ask(send_probe("127.0.0.1"));
+  agent.event("held");
+  agent.ask(delay("10.1.1.1", 5));
+  EXPECT_EQ(iptables(agent).find("127.0.0.1"), std::string::npos);
+  agent.ask(delay("127.0.0.1", 5));
+  agent.ask(send_probe("127.0.0.1"));
+  EXPECT_EQ(agent.event("held")["from"], "127.0.0.1");
+  EXPECT_EQ(children_of(agent.pid()).size(), 1u);
+}
+
+TEST_F(Delay, OfTheDriverOrOfWhatIsNoAddressIsRefused) {
+  AgentUnderTest agent(in_own_network());
+  bring_up(agent);
+  for (const char* address : {"10.77.0.1", "localhost", "::1", "", "1.2.3.4 -j DROP"})
+    EXPECT_TRUE(agent.ask(delay(address, 5)).contains("error")) << address;
+  EXPECT_EQ(iptables(agent).find("assay"), std::string::npos);
+}
+
+TEST_F(Delay, LeavesTheRulesOfTheHostAlone) {
+  AgentUnderTest agent(in_own_network());
+  bring_up(agent);
+  agent.ask({{"do", "run"},
+             {"argv", {"iptables", "-t", "mangle", "-A", "INPUT", "-s", "10.9.9.9", "-j", "DROP"}}});
+  const std::string before = iptables(agent);
+  agent.ask(delay("127.0.0.1", 5));
+  EXPECT_NE(iptables(agent), before);
+  agent.ask({{"do", "undelay"}});
+  EXPECT_EQ(iptables(agent), before);
+}
+
+TEST(DelayPower, WhereItIsAbsentTheRefusalNamesTheCause) {
+  AgentUnderTest agent;  // --no-links
+  EXPECT_EQ(agent.hello()["absent"]["delay"], "the network is the host's");
+  const json refused = agent.ask(
+      {{"do", "delay"}, {"links", {{{"from", "10.1.1.1"}, {"delay_ms", 5}}}}});
+  EXPECT_EQ(refused["error"], "links cannot be slow here: the network is the host's");
+  EXPECT_EQ(agent.ask({{"do", "undelay"}})["held"], json::object());
+}
+
+TEST_F(Delay, AKilledQueueProgramIsToldAndItsEndTakesNothingElseAlong) {
+  AgentUnderTest agent(in_own_network());
+  bring_up(agent);
+  agent.ask(delay("127.0.0.1", 5));
+  const auto programs = children_of(agent.pid());
+  ASSERT_EQ(programs.size(), 1u);
+  kill(programs[0], SIGKILL);
+  EXPECT_EQ(agent.event("undelayed")["why"], "its queue program: killed by signal 9 (Killed)");
+  EXPECT_EQ(agent.ask({{"do", "undelay"}})["held"], json::object());
+  EXPECT_EQ(iptables(agent).find("assay"), std::string::npos);
+}
+
+TEST_F(Delay, TheQueueProgramEndsWithAnAgentThatIsKilled) {
+  AgentUnderTest agent(in_own_network());
+  bring_up(agent);
+  agent.ask(delay("127.0.0.1", 5));
+  const auto programs = children_of(agent.pid());
+  ASSERT_EQ(programs.size(), 1u);
+  agent.kill_it();
+  agent.wait();
+  EXPECT_TRUE(eventually([&] { return !process_runs(programs[0]); }));
+}
+
 // Two agents, one after the other, in one network: as on a real host, where rules outlive agents.
 TEST_F(Cut, IsHealedByTheEndOfInputAndByTheNextAgentOfItsLabel) {
   const pid_t child = fork();
   if (child == 0) {
     bool good = become_namespace_root() && unshare(CLONE_NEWNET) == 0;
     const auto rules = [] {
-      FILE* nft = popen("PATH=$PATH:/usr/sbin nft list ruleset", "r");
+      FILE* nft = popen("PATH=$PATH:/usr/sbin nft list ruleset | grep assay", "r");
       const bool any = nft != nullptr && fgetc(nft) != EOF;
       pclose(nft);
       return any;
     };
     AgentUnderTest::Options options{.env = {{kRunVariable, "r"}}, .links = true};
-    {
+    for (const json& request : {cut("10.1.1.1"), delay("10.1.1.1", 5)}) {
       AgentUnderTest agent(options);
-      agent.ask(cut("10.1.1.1"));
+      agent.ask(request);
       good = good && rules();
+      agent.end_input();
+      agent.wait();
+      good = good && !rules();
     }
-    good = good && !rules();
     AgentUnderTest killed(options);
     killed.ask(cut("10.1.1.1"));
+    killed.ask(delay("10.1.1.1", 5));
     killed.kill_it();
     killed.wait();
     good = good && rules();

@@ -17,7 +17,7 @@ constexpr char kUsage[] =
     "  --data DIR   where it may make and remove folders\n"
     "  --log FILE   why it ended is also written there\n"
     "  --own-net    in a network namespace of its own\n"
-    "  --no-links   cuts no links and does not touch nftables: the network is the host's\n"
+    "  --no-links   cuts no links, makes none slow, touches no rules: the network is the host's\n"
     "  --no-beat    do not end after 5 s without input (debuggers)\n"
     "  --version, --help\n";
 

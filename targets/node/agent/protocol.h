@@ -5,7 +5,7 @@
 //   {"hello":"assay-agent","protocol":1,…}
 // The driver's may carry "control": the address of the driver, which no cut may ever name. The
 // agent's carries version, run, node, pid, "powers" (what was probed: "process" always, "link"
-// where nftables works), "absent" (power -> why it is missing) and "leftovers" (what an earlier
+// where nftables works, "delay" where iptables and NFQUEUE do), "absent" (power -> why it is missing) and "leftovers" (what an earlier
 // agent of the same run and node had left, now removed).
 //
 // Requests carry a numeric id and the word `do`; the reply carries the id and either "ok":true with
@@ -35,6 +35,12 @@
 //   cut     from:[address…]                       from now on drops packets FROM exactly these
 //                                                 addresses; -> installed
 //   heal                                          -> dropped {address: packets}
+//   delay   links:[{from delay_ms [jitter_ms reorder duplicate_percent seed]}…]
+//                                                 from now on exactly the packets FROM these IPv4
+//                                                 addresses come late (link_delay.h); what is held
+//                                                 of earlier ones is let go
+//   undelay                                       -> held {address: {packets, duplicates,
+//                                                    overtaken}}
 //   probe   to:[address…]                         sends a UDP datagram to each
 //   observe                                       -> daemons, rules
 //   fetch   path offset [max]                     -> data (base64), size, eof
@@ -51,6 +57,9 @@
 // Unsolicited:
 //   {"event":"exit","daemon":…,"pid":…,"code":…|"signal":…,"asked":…}  asked: by kill or stop
 //   {"event":"bite","from":…,"packets":…}         the first packets dropped since the cut
+//   {"event":"held","from":…,"us":…}              the first packet since the delay was let go, after
+//                                                 so long
+//   {"event":"undelayed","why":…}                 a delay did not hold: everything passes at once
 //   {"event":"unpaused","daemon":…,"why":…}       a pause did not hold
 //   {"event":"log","tail":…,"seq":…,"line":…[,"cut":true]}   seq counts from 1 in each tail
 //   {"event":"bad-line","why":…}                  a line that is no request, or too long
@@ -83,7 +92,7 @@ inline constexpr char kRunVariable[] = "ASSAY_RUN";
 inline constexpr char kNodeVariable[] = "ASSAY_NODE";
 
 // A switch for self-tests of the verification, in the agent's environment: a comma-separated list
-// of what the agent secretly leaves out. "rule": cuts install nothing. "signal": kill, pause
+// of what the agent secretly leaves out. "rule": cuts and delays install nothing. "signal": kill, pause
 // and resume send nothing. "probe": probes send nothing. Cleaning up always works.
 inline constexpr char kSkipVariable[] = "ASSAY_AGENT_SKIP";
 

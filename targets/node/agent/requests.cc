@@ -59,7 +59,8 @@ void Agent::dispatch(Request request, const Responder& responder) {
       {"remedy", &Agent::do_remedy}, {"forget", &Agent::do_forget},   {"undo", &Agent::do_undo},
       {"kill", &Agent::do_kill},     {"stop", &Agent::do_stop},       {"pause", &Agent::do_pause},
       {"resume", &Agent::do_resume}, {"cut", &Agent::do_cut},         {"heal", &Agent::do_heal},
-      {"probe", &Agent::do_probe},   {"observe", &Agent::do_observe}, {"fetch", &Agent::do_fetch},
+      {"delay", &Agent::do_delay},   {"undelay", &Agent::do_undelay}, {"probe", &Agent::do_probe},
+      {"observe", &Agent::do_observe}, {"fetch", &Agent::do_fetch},
       {"list", &Agent::do_list},     {"mkdir", &Agent::do_mkdir},     {"rm", &Agent::do_rm},
       {"tail", &Agent::do_tail},     {"untail", &Agent::do_untail},   {"fsync", &Agent::do_fsync},
       {"net", &Agent::do_net},       {"close", &Agent::do_close},
@@ -141,9 +142,7 @@ void Agent::do_cut(Request request, const Responder& responder) {
     return responder.fail("links cannot be cut here: " + absent->get<std::string>());
   }
   for (const std::string& text : from) {
-    const auto address = normal_address(text);
-    if (address && *address == control_)
-      return responder.fail(text + " is the driver's own address");
+    if (names_driver(text, responder)) return;
   }
   const auto before = firewall_.dropped();
   if (!before) return responder.fail(before.error().message);
@@ -156,6 +155,13 @@ void Agent::do_cut(Request request, const Responder& responder) {
   }
   responder.ok({{"installed", firewall_.addresses()}});
   if (!std::exchange(looks_for_bites_, true)) look_for_bites(milliseconds(5));
+}
+
+bool Agent::names_driver(const std::string& text, const Responder& responder) const {
+  const auto address = normal_address(text);
+  if (!address || *address != control_) return false;
+  responder.fail(text + " is the driver's own address");
+  return true;
 }
 
 void Agent::look_for_bites(Nanos wait) {
@@ -182,6 +188,35 @@ void Agent::do_heal(Request, const Responder& responder) {
   if (!dropped) return responder.fail(dropped.error().message);
   unbitten_.clear();
   responder.ok({{"dropped", *dropped}});
+}
+
+void Agent::do_delay(Request request, const Responder& responder) {
+  std::map<std::string, LinkDelay> links;
+  for (const json& link : request.at("links")) {
+    const std::string from = link.at("from");
+    if (names_driver(from, responder)) return;
+    links[from] = {.delay = milliseconds_of(link, "delay_ms", 0),
+                   .jitter = milliseconds_of(link, "jitter_ms", 0),
+                   .reorder = link.value("reorder", false),
+                   .duplicate_percent = std::clamp(link.value("duplicate_percent", 0), 0, 100),
+                   .seed = link.value("seed", uint64_t{0})};
+  }
+  const auto absent = hello_["absent"].find("delay");
+  if (absent != hello_["absent"].end() && !links.empty())
+    return responder.fail("links cannot be slow here: " + absent->get<std::string>());
+  answer(delays_.set(links), responder);
+}
+
+void Agent::do_undelay(Request, const Responder& responder) {
+  const auto held = delays_.heal();
+  if (!held) return responder.fail(held.error().message);
+  json links = json::object();
+  for (const auto& [from, done] : *held) {
+    links[from] = {{"packets", done.packets},
+                   {"duplicates", done.duplicates},
+                   {"overtaken", done.overtaken}};
+  }
+  responder.ok({{"held", std::move(links)}});
 }
 
 void Agent::do_probe(Request request, const Responder& responder) {

@@ -1,5 +1,5 @@
 // assay-rehearsal: a driver without a store, for tests and for measuring: brings nodes up, starts a
-// daemon with descendants on each, and waits to be interrupted or broken.
+// daemon with descendants on each, makes a link slow where that is possible, and waits to be interrupted or broken.
 //
 //   assay-rehearsal --run ID --net private|host --nodes N --agent PROGRAM --folder DIR
 //       [--cut ROUNDS] [--leave]
@@ -60,6 +60,7 @@ class Rehearsal {
     bring_up();
     say("up " + std::to_string((loop_.now() - start).count / 1'000));
     for (size_t i = 0; i < nodes_.size(); ++i) start_daemon(*nodes_[i]);
+    if (nodes_[0]->powers().delay && nodes_.size() > 1) make_slow();
     say("ready");
     for (int round = 0; round < settings_.cut_rounds && !interrupted_; ++round) cut_and_heal();
     while (!interrupted_ && !settings_.leave)
@@ -100,9 +101,12 @@ class Rehearsal {
     if (!loop_.run_until([&] { return left == 0; }, std::chrono::seconds(60)))
       fail("nodes do not come up");
     for (const auto& node : nodes_) {
-      node->set_events({.on_lost = [&](const Error& why) {
-        fail("the agent of " + node->name() + " is lost: " + why.message);
-      }});
+      node->set_events({.on_undelayed =
+                            [](const std::string& why) { fail("a delay did not hold: " + why); },
+                        .on_lost =
+                            [&](const Error& why) {
+                              fail("the agent of " + node->name() + " is lost: " + why.message);
+                            }});
     }
   }
 
@@ -113,6 +117,11 @@ class Rehearsal {
     const Result<int> pid = wait<int>([&](auto done) { node.start(spec, done); });
     say("node " + node.name() + " " + std::to_string(node.agent_pid()) + " " +
         std::to_string(*pid));
+  }
+
+  void make_slow() {
+    const std::map<std::string, LinkDelay> from{{nodes_[1]->address(), {.delay = milliseconds(5)}}};
+    (void)wait<void>([&](auto done) { nodes_[0]->delay(from, done); });
   }
 
   // Each node loses the packets of the two that follow it.
