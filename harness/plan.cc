@@ -311,6 +311,10 @@ void note_what_is_not_tested(Plan& plan) {
   }
   plan.not_tested.push_back(
       "power loss: SIGKILL keeps what the kernel has, so a missing fsync is not seen");
+  const auto& used = *plan.spec.nemesis;
+  if (plan.spec.script.is_null() &&
+      std::none_of(used.begin(), used.end(), [](const auto& f) { return f.kind == "delay"; }))
+    plan.not_tested.push_back("slow links: --nemesis does not name delay");
   plan.not_tested.push_back("clocks: the nodes share one clock");
   plan.not_tested.push_back("disks: no full, slow or failing disk");
   plan.not_tested.push_back("membership: the members do not change");

@@ -413,7 +413,7 @@ TEST(Delay, IsOfTheLinksOfItsShapeAsItsOptionsSay) {
 TEST(Delay, RefusesSettingsThatAreWrong) {
   const struct {
     const char *name, *value, *says;
-  } rows[] = {{"by", "soon", "delay.by: expected a duration such as 300ms, at most 60 s, found \"soon\""},
+  } rows[] = {{"by", "soon", "delay.by: expected a duration such as 300ms, at most 1 min, found \"soon\""},
               {"by", "61s", "delay.by"},
               {"jitter", "-1ms", "delay.jitter"},
               {"reorder", "yes", "delay.reorder: expected true or false, found \"yes\""},

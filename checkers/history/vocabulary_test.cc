@@ -235,6 +235,20 @@ INSTANTIATE_TEST_SUITE_P(
                                  {"n1", "n2", "n3"}}),
     [](const auto& info) { return info.param.name; });
 
+// What is slow is not cut, nor are its victims down; but a leader may find it too slow.
+TEST(SlowLinks, AreNoneForAConnectedMajority) {
+  const History history = history_of(R"(
+    nemesis info start-delay {} time=1s
+    nemesis info start-delay {"victims":["n1","n2"],"delayed":[["n1","n2"],["n2","n1"]],"installed":true} time=2s
+  )",
+                                     kFive);
+  const auto faults = fault_intervals(history);
+  ASSERT_THAT(faults, SizeIs(1));
+  EXPECT_THAT(faults[0].delayed, SizeIs(2));
+  EXPECT_TRUE(faults[0].cut.empty());
+  EXPECT_THAT(connected_majority(history.header(), faults, seconds(3), seconds(4)), SizeIs(4));
+}
+
 TEST(MajoritySpans, CutTheRunWhereFaultsBeginAndEnd) {
   const History history = history_of(R"(
     nemesis info start-kill {} time=2s

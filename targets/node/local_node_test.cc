@@ -338,6 +338,7 @@ class NodeSocket {
     if (!reaches(other, 5'000)) return kNever;
     return Nanos{std::chrono::nanoseconds(std::chrono::steady_clock::now() - start).count()};
   }
+  // At most as many as the buffer of a socket holds.
   // The numbers from 0 to count - 1 as they come, until every one has, and then until none comes.
   std::vector<int> arrivals(const NodeSocket& other, int count) const {
     for (int i = 0; i < count; ++i) EXPECT_TRUE(send(std::to_string(i), other));
@@ -352,6 +353,20 @@ class NodeSocket {
       missing.erase(came.back());
     }
     EXPECT_TRUE(missing.empty()) << missing.size() << " did not come";
+    return came;
+  }
+
+  // Sends all, and says what has come when as many have, in that order.
+  std::vector<std::string> carried(const NodeSocket& other,
+                                   const std::vector<std::string>& texts) const {
+    for (const std::string& text : texts) EXPECT_TRUE(send(text, other));
+    std::vector<std::string> came;
+    pollfd readable{other.fd_, POLLIN, 0};
+    while (came.size() < texts.size() && poll(&readable, 1, 5'000) == 1) {
+      std::string buffer(4'096, '\0');
+      buffer.resize(static_cast<size_t>(recv(other.fd_, buffer.data(), buffer.size(), 0)));
+      came.push_back(buffer);
+    }
     return came;
   }
 
@@ -483,10 +498,11 @@ TEST_F(PrivateNodes, ADelayBitesOneWayAndHeals) {
     EXPECT_GE(one.way_to(two), kDelay);
     EXPECT_TRUE(is_fast(two, one, kDelay));
     EXPECT_TRUE(is_fast(three, two, kDelay));
-    EXPECT_TRUE(make_slow(stage, nodes, {{{0, 1}, {.delay = kDelay}}, {{1, 2}, {.delay = kDelay}}}).bit);
+    const Slow both{{{0, 1}, {.delay = kDelay}}, {{1, 2}, {.delay = kDelay}}};
+    EXPECT_TRUE(make_slow(stage, nodes, both).bit);
     EXPECT_GE(one.way_to(two), kDelay) << "what is asked for once more goes on";
     EXPECT_GE(two.way_to(three), kDelay);
-    EXPECT_TRUE(make_slow(stage, nodes, {{{1, 2}, {.delay = kDelay}}}).bit);
+    EXPECT_TRUE(make_slow(stage, nodes, (Slow{{{1, 2}, {.delay = kDelay}}})).bit);
     EXPECT_TRUE(is_fast(one, two, kDelay)) << "an earlier one is replaced";
     const auto held =
         stage.wait<std::map<std::string, HeldPackets>>([&](auto done) { third.undelay(done); });
@@ -504,15 +520,15 @@ TEST_F(PrivateNodes, SlowPacketsStayInOrderAndSomeComeTwice) {
                         .jitter = milliseconds(40),
                         .duplicate_percent = 30,
                         .seed = 7};
-    EXPECT_TRUE(make_slow(stage, {&first, &second}, {{{0, 1}, how}}).bit);
-    const std::vector<int> came = one.arrivals(two, 200);
+    EXPECT_TRUE(make_slow(stage, {&first, &second}, (Slow{{{0, 1}, how}})).bit);
+    const std::vector<int> came = one.arrivals(two, 100);
     EXPECT_TRUE(in_order(came));
-    EXPECT_GT(came.size(), 200u);
+    EXPECT_GT(came.size(), 100u);
     const auto held =
         stage.wait<std::map<std::string, HeldPackets>>([&](auto done) { second.undelay(done); });
     const HeldPackets seen = held->at(first.address());
-    EXPECT_GE(seen.packets, 200u);
-    EXPECT_GE(seen.duplicates, came.size() - 200);
+    EXPECT_GE(seen.packets, 100u);
+    EXPECT_GE(seen.duplicates, came.size() - 100);
     EXPECT_EQ(seen.overtaken, 0u);
     const std::vector<int> healed = one.arrivals(two, 100);
     EXPECT_TRUE(in_order(healed));
@@ -526,10 +542,28 @@ TEST_F(PrivateNodes, SlowPacketsOvertakeEachOtherWhereThatIsAskedFor) {
     const NodeSocket one(first), two(second);
     const LinkDelay how{
         .delay = milliseconds(5), .jitter = milliseconds(40), .reorder = true, .seed = 7};
-    EXPECT_TRUE(make_slow(stage, {&first, &second}, {{{0, 1}, how}}).bit);
-    const std::vector<int> came = one.arrivals(two, 200);
+    EXPECT_TRUE(make_slow(stage, {&first, &second}, (Slow{{{0, 1}, how}})).bit);
+    const std::vector<int> came = one.arrivals(two, 100);
     EXPECT_FALSE(in_order(came));
-    EXPECT_EQ(came.size(), 200u);
+    EXPECT_EQ(came.size(), 100u);
+  });
+}
+
+TEST_F(PrivateNodes, SlowPacketsOfEverySizeComeWhole) {
+  in_private_world([](Stage& stage) {
+    Node &first = stage.add(), &second = stage.add();
+    const NodeSocket one(first), two(second);
+    const LinkDelay how{.delay = milliseconds(5)};
+    EXPECT_TRUE(make_slow(stage, {&first, &second}, (Slow{{{0, 1}, how}})).bit);
+    for (int round = 0; round < 20; ++round) {
+      std::vector<std::string> texts;
+      for (int i = 0; i < 20; ++i)
+        texts.emplace_back(static_cast<size_t>(i % 2 ? 1'400 - i : 1 + i + round), char('a' + i));
+      EXPECT_EQ(one.carried(two, texts), texts);
+    }
+    const auto held =
+        stage.wait<std::map<std::string, HeldPackets>>([&](auto done) { second.undelay(done); });
+    EXPECT_GE(held->at(first.address()).packets, 400u);
   });
 }
 
@@ -539,16 +573,17 @@ TEST_F(PrivateNodes, AKilledQueueProgramLetsEverythingPassAndIsTold) {
     std::string told;
     second.set_events({.on_undelayed = [&](const std::string& why) { told = why; }});
     const NodeSocket one(first), two(second);
-    EXPECT_TRUE(make_slow(stage, {&first, &second}, {{{0, 1}, {.delay = kDelay}}}).bit);
+    EXPECT_TRUE(make_slow(stage, {&first, &second}, (Slow{{{0, 1}, {.delay = kDelay}}})).bit);
     const auto programs = agent::children_of(second.agent_pid());
     ASSERT_EQ(programs.size(), 1u);
     kill(programs[0], SIGKILL);
     ASSERT_TRUE(stage.loop.run_until([&] { return !told.empty(); }));
     EXPECT_NE(told.find("killed by signal 9"), std::string::npos) << told;
     EXPECT_TRUE(is_fast(one, two, kDelay));
-    EXPECT_TRUE(
-        stage.wait<std::map<std::string, HeldPackets>>([&](auto done) { second.undelay(done); }).ok());
-    EXPECT_TRUE(make_slow(stage, {&first, &second}, {{{0, 1}, {.delay = kDelay}}}).bit);
+    const auto healed =
+        stage.wait<std::map<std::string, HeldPackets>>([&](auto done) { second.undelay(done); });
+    EXPECT_TRUE(healed.ok());
+    EXPECT_TRUE(make_slow(stage, {&first, &second}, (Slow{{{0, 1}, {.delay = kDelay}}})).bit);
     EXPECT_GE(one.way_to(two), kDelay) << "it can be made slow again";
   });
 }

@@ -141,7 +141,7 @@ void PacketQueue::read(const std::function<void(const QueuedPacket&)>& packet) c
   for (int round = 0; round < kReadAtOnce; ++round) {
     const ssize_t n = recv(fd_, buffer, sizeof buffer, MSG_DONTWAIT);
     if (n <= 0) return;
-    auto left = static_cast<unsigned>(n);
+    auto left = static_cast<int>(n);  // below zero after a last message that is not padded
     for (auto* message = reinterpret_cast<const nlmsghdr*>(buffer); NLMSG_OK(message, left);
          message = NLMSG_NEXT(message, left)) {
       if (message->nlmsg_type == (NFNL_SUBSYS_QUEUE << 8 | NFQNL_MSG_PACKET))
