@@ -108,8 +108,8 @@ Result<LinkDelay> read_delay(const std::map<std::string, std::string>& settings)
   const std::string& percent = used["duplicate"];
   const auto [end, error] =
       std::from_chars(percent.data(), percent.data() + percent.size(), how.duplicate_percent);
-  if (error != std::errc() || end != percent.data() + percent.size() ||
-      how.duplicate_percent < 0 || how.duplicate_percent > 100)
+  if (error != std::errc() || end != percent.data() + percent.size() || how.duplicate_percent < 0 ||
+      how.duplicate_percent > 100)
     return wrong("duplicate", "a whole number from 0 to 100");
   return how;
 }

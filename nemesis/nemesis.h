@@ -26,14 +26,14 @@ struct NemesisOption {
 
 struct NemesisOptions {
   explicit NemesisOptions(Rng rng) : rng(rng) {}
-  Rng rng;                          // this fault's own stream
-  std::vector<std::string> shapes;  // empty: all of the kind, by a shuffled deck
+  Rng rng;                                      // this fault's own stream
+  std::vector<std::string> shapes;              // empty: all of the kind, by a shuffled deck
   std::map<std::string, std::string> settings;  // its options; absent: the default
-  Nanos lead_in;                    // no fault before
-  Nanos interval;                   // start to start
-  Nanos duration;                   // of each
-  Nanos end;                        // of the load: a fault that would end in the last interval
-                                    // before it is not started
+  Nanos lead_in;                                // no fault before
+  Nanos interval;                               // start to start
+  Nanos duration;                               // of each
+  Nanos end;  // of the load: a fault that would end in the last interval
+              // before it is not started
 };
 
 // One fault kind in one run. On the Loop's thread.

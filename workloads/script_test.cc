@@ -135,7 +135,8 @@ TEST_F(ScriptWorkload, FaultsAndWaitsGoToTheFirstLaneWithWhatTheyNeed) {
                   R"(nemesis start-kill {"node":"n2"})", R"(nemesis stop-kill {"node":"n2"})",
                   R"(nemesis start-pause {"node":"n1"})", R"(nemesis stop-pause {"node":"n1"})",
                   R"(nemesis start-delay {"from":"n2","to":"n3","by":"300ms","reorder":true})",
-                  "nemesis stop-delay", "nemesis stop-partition", R"(nemesis wait {"wait":"converged","for":"1500ms"})",
+                  "nemesis stop-delay", "nemesis stop-partition",
+                  R"(nemesis wait {"wait":"converged","for":"1500ms"})",
                   R"(nemesis wait {"wait":"leader","for":"10s"})", "n1 read k"));
   for (const SimulatedEvent& event : simulated_.events) {
     EXPECT_EQ(event.worker == kClients, event.op.process == kNemesis);
@@ -411,8 +412,9 @@ INSTANTIATE_TEST_SUITE_P(
         BadScript{R"([{"nemesis":"delay","from":"n1","to":"n2","by":"90s"}])",
                   R"(script step 1: "by": expected a span of time such as "300ms", at most )"
                   R"(1 min, found "90s")"},
-        BadScript{R"([{"nemesis":"delay","from":"n1","to":"n2","by":"1s","duplicate":101}])",
-                  R"(script step 1: "duplicate": expected a whole number from 0 to 100, found 101)"},
+        BadScript{
+            R"([{"nemesis":"delay","from":"n1","to":"n2","by":"1s","duplicate":101}])",
+            R"(script step 1: "duplicate": expected a whole number from 0 to 100, found 101)"},
         BadScript{R"([{"nemesis":"delay","from":"n1","to":"n1","by":"1s"}])",
                   R"(script step 1: a delay is between two nodes, and both are "n1")"},
         BadScript{R"([{"nemesis":"cut","from":"n1"}])", R"(script step 1: missing "to")"},

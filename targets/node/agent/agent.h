@@ -3,8 +3,8 @@
 //
 // It ends when asked to, when its input ends, when nothing was read for five seconds, or at
 // SIGTERM, SIGINT, SIGHUP. However it ends (but for SIGKILL, which its daemons do not survive
-// either), it first heals the links that it cut or made slow and kills what it started, descendants in
-// sessions of their own included.
+// either), it first heals the links that it cut or made slow and kills what it started, descendants
+// in sessions of their own included.
 #pragma once
 
 #include <cstdint>

@@ -65,7 +65,8 @@ class DelayProgram {
     if (signals < 0) return 1;
     pollfd fds[] = {{queue_.fd(), POLLIN, 0}, {signals, POLLIN, 0}};
     while (fds[1].revents == 0) {
-      const Nanos left = held_.empty() ? seconds(60) : std::max(Nanos{}, held_.begin()->first - now());
+      const Nanos left =
+          held_.empty() ? seconds(60) : std::max(Nanos{}, held_.begin()->first - now());
       const timespec timeout{left.count / 1'000'000'000, left.count % 1'000'000'000};
       ppoll(fds, 2, &timeout, nullptr);
       queue_.read([this](const QueuedPacket& packet) { hold(packet); });
@@ -129,7 +130,8 @@ class DelayProgram {
       done.overtaken += held.arrival < held.link->latest;
       held.link->latest = std::max(held.link->latest, held.arrival);
       if (++done.packets == 1)
-        dprintf(report_, "held %s %ld\n", held.link->from.c_str(), (now() - held.since).count / 1'000);
+        dprintf(report_, "held %s %ld\n", held.link->from.c_str(),
+                (now() - held.since).count / 1'000);
     }
   }
 

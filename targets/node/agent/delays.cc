@@ -43,7 +43,8 @@ Delays::~Delays() {
 }
 
 Result<void> Delays::restore(const std::string& commands) const {
-  const auto done = run_tool({restore_, "-w", "5", "--noflush"}, "*mangle\n" + commands + "COMMIT\n");
+  const auto done =
+      run_tool({restore_, "-w", "5", "--noflush"}, "*mangle\n" + commands + "COMMIT\n");
   if (!done) return done.error();
   return {};
 }
@@ -90,7 +91,8 @@ Result<void> Delays::probe(bool* found_leftover) {
     *found_leftover = hooked_;
     if (const auto removed = remove_rules(); !removed) return removed;
   }
-  return restore(chain_commands(number, {{"192.0.2.1", {}}}) + "-F " + chain_ + "\n-X " + chain_ + "\n");
+  return restore(chain_commands(number, {{"192.0.2.1", {}}}) + "-F " + chain_ + "\n-X " + chain_ +
+                 "\n");
 }
 
 Result<void> Delays::verify() const {
@@ -99,7 +101,8 @@ Result<void> Delays::verify() const {
   std::map<std::string, LinkDelay> missing = links_;
   bool jump = false;
   size_t ours = 0;
-  const std::string target = "-j NFQUEUE --queue-num " + std::to_string(program_.queue) + " --queue-bypass";
+  const std::string target =
+      "-j NFQUEUE --queue-num " + std::to_string(program_.queue) + " --queue-bypass";
   for (const std::string& rule : *listed) {
     jump |= rule == "-A INPUT -j " + chain_;
     if (!rule.starts_with("-A " + chain_ + " ")) continue;
@@ -111,7 +114,8 @@ Result<void> Delays::verify() const {
   }
   if (!missing.empty())
     return environment_error("the rule for " + missing.begin()->first + " is not there");
-  if (!jump || ours != links_.size()) return environment_error("the rules are not as they should be");
+  if (!jump || ours != links_.size())
+    return environment_error("the rules are not as they should be");
   return {};
 }
 
@@ -183,8 +187,8 @@ void Delays::read_report(int report) {
   char buffer[4'096];
   ssize_t n;
   while ((n = read(report, buffer, sizeof buffer)) > 0) {
-    lines_.feed({buffer, static_cast<size_t>(n)}, [this](std::string_view line) { on_line(line); },
-                [] {});
+    lines_.feed(
+        {buffer, static_cast<size_t>(n)}, [this](std::string_view line) { on_line(line); }, [] {});
   }
   if (n == 0) loop_.unwatch(report);
 }

@@ -150,8 +150,7 @@ class Cut : public testing::Test {
     return {.env = {{kSkipVariable, skip}}, .own_network = true};
   }
   static void bring_up(AgentUnderTest& agent) {
-    ASSERT_EQ(agent.hello()["powers"], json::array({"process", "link", "delay"}))
-        << agent.hello();
+    ASSERT_EQ(agent.hello()["powers"], json::array({"process", "link", "delay"})) << agent.hello();
     ASSERT_EQ(agent.ask({{"do", "run"}, {"argv", {"ip", "link", "set", "lo", "up"}}})["code"], 0);
   }
   static json cut(const std::string& address) { return {{"do", "cut"}, {"from", {address}}}; }
@@ -282,8 +281,9 @@ TEST_F(Delay, OfTheDriverOrOfWhatIsNoAddressIsRefused) {
 TEST_F(Delay, LeavesTheRulesOfTheHostAlone) {
   AgentUnderTest agent(in_own_network());
   bring_up(agent);
-  agent.ask({{"do", "run"},
-             {"argv", {"iptables", "-t", "mangle", "-A", "INPUT", "-s", "10.9.9.9", "-j", "DROP"}}});
+  agent.ask(
+      {{"do", "run"},
+       {"argv", {"iptables", "-t", "mangle", "-A", "INPUT", "-s", "10.9.9.9", "-j", "DROP"}}});
   const std::string before = iptables(agent);
   agent.ask(delay("127.0.0.1", 5));
   EXPECT_NE(iptables(agent), before);
@@ -294,8 +294,8 @@ TEST_F(Delay, LeavesTheRulesOfTheHostAlone) {
 TEST(DelayPower, WhereItIsAbsentTheRefusalNamesTheCause) {
   AgentUnderTest agent;  // --no-links
   EXPECT_EQ(agent.hello()["absent"]["delay"], "the network is the host's");
-  const json refused = agent.ask(
-      {{"do", "delay"}, {"links", {{{"from", "10.1.1.1"}, {"delay_ms", 5}}}}});
+  const json refused =
+      agent.ask({{"do", "delay"}, {"links", {{{"from", "10.1.1.1"}, {"delay_ms", 5}}}}});
   EXPECT_EQ(refused["error"], "links cannot be slow here: the network is the host's");
   EXPECT_EQ(agent.ask({{"do", "undelay"}})["held"], json::object());
 }

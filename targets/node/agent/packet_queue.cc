@@ -16,10 +16,10 @@
 namespace assay::agent {
 namespace {
 
-constexpr uint32_t kHeldMax = 1 << 17;       // packets; the next ones pass
-constexpr int kReceiveBytes = 16 << 20;      // of packets that were handed over and not yet read
-constexpr size_t kMessageMax = 80 << 10;     // a whole packet and what the kernel says of it
-constexpr int kReadAtOnce = 256;              // what is due must not wait for a flood
+constexpr uint32_t kHeldMax = 1 << 17;    // packets; the next ones pass
+constexpr int kReceiveBytes = 16 << 20;   // of packets that were handed over and not yet read
+constexpr size_t kMessageMax = 80 << 10;  // a whole packet and what the kernel says of it
+constexpr int kReadAtOnce = 256;          // what is due must not wait for a flood
 constexpr int kFirstNumber = 4'096, kTries = 64;
 
 // One message to the kernel's queue subsystem.
@@ -61,8 +61,7 @@ int answer_of(int fd) {
   const ssize_t n = recv(fd, buffer, sizeof buffer, 0);
   if (n < 0) return errno;
   const auto* header = reinterpret_cast<const nlmsghdr*>(buffer);
-  if (n < static_cast<ssize_t>(NLMSG_LENGTH(sizeof(nlmsgerr))) ||
-      header->nlmsg_type != NLMSG_ERROR)
+  if (n < static_cast<ssize_t>(NLMSG_LENGTH(sizeof(nlmsgerr))) || header->nlmsg_type != NLMSG_ERROR)
     return EPROTO;
   return -static_cast<const nlmsgerr*>(NLMSG_DATA(header))->error;
 }
@@ -152,7 +151,8 @@ void PacketQueue::read(const std::function<void(const QueuedPacket&)>& packet) c
 
 void PacketQueue::accept(uint32_t id) const {
   Message verdict(NFQNL_MSG_VERDICT, 0, number_);
-  verdict.put(NFQA_VERDICT_HDR, nfqnl_msg_verdict_hdr{.verdict = htonl(NF_ACCEPT), .id = htonl(id)});
+  verdict.put(NFQA_VERDICT_HDR,
+              nfqnl_msg_verdict_hdr{.verdict = htonl(NF_ACCEPT), .id = htonl(id)});
   verdict.send_to(fd_);
 }
 

@@ -5,8 +5,8 @@
 //   {"hello":"assay-agent","protocol":1,…}
 // The driver's may carry "control": the address of the driver, which no cut may ever name. The
 // agent's carries version, run, node, pid, "powers" (what was probed: "process" always, "link"
-// where nftables works, "delay" where iptables and NFQUEUE do), "absent" (power -> why it is missing) and "leftovers" (what an earlier
-// agent of the same run and node had left, now removed).
+// where nftables works, "delay" where iptables and NFQUEUE do), "absent" (power -> why it is
+// missing) and "leftovers" (what an earlier agent of the same run and node had left, now removed).
 //
 // Requests carry a numeric id and the word `do`; the reply carries the id and either "ok":true with
 // fields, or "error" (one line). Replies come in any order. Times are in milliseconds.
@@ -57,8 +57,8 @@
 // Unsolicited:
 //   {"event":"exit","daemon":…,"pid":…,"code":…|"signal":…,"asked":…}  asked: by kill or stop
 //   {"event":"bite","from":…,"packets":…}         the first packets dropped since the cut
-//   {"event":"held","from":…,"us":…}              the first packet since the delay was let go, after
-//                                                 so long
+//   {"event":"held","from":…,"us":…}              the first packet since the delay is let go: after
+//                                                 so many us
 //   {"event":"undelayed","why":…}                 a delay did not hold: everything passes at once
 //   {"event":"unpaused","daemon":…,"why":…}       a pause did not hold
 //   {"event":"log","tail":…,"seq":…,"line":…[,"cut":true]}   seq counts from 1 in each tail
@@ -92,8 +92,8 @@ inline constexpr char kRunVariable[] = "ASSAY_RUN";
 inline constexpr char kNodeVariable[] = "ASSAY_NODE";
 
 // A switch for self-tests of the verification, in the agent's environment: a comma-separated list
-// of what the agent secretly leaves out. "rule": cuts and delays install nothing. "signal": kill, pause
-// and resume send nothing. "probe": probes send nothing. Cleaning up always works.
+// of what the agent secretly leaves out. "rule": cuts and delays install nothing. "signal": kill,
+// pause and resume send nothing. "probe": probes send nothing. Cleaning up always works.
 inline constexpr char kSkipVariable[] = "ASSAY_AGENT_SKIP";
 
 }  // namespace assay::agent

@@ -55,15 +55,15 @@ void answer(const Result<void>& done, const Responder& responder) {
 void Agent::dispatch(Request request, const Responder& responder) {
   using Handler = void (Agent::*)(Request, const Responder&);
   static const std::map<std::string, Handler> handlers = {
-      {"beat", &Agent::do_beat},     {"run", &Agent::do_run},         {"start", &Agent::do_start},
-      {"remedy", &Agent::do_remedy}, {"forget", &Agent::do_forget},   {"undo", &Agent::do_undo},
-      {"kill", &Agent::do_kill},     {"stop", &Agent::do_stop},       {"pause", &Agent::do_pause},
-      {"resume", &Agent::do_resume}, {"cut", &Agent::do_cut},         {"heal", &Agent::do_heal},
-      {"delay", &Agent::do_delay},   {"undelay", &Agent::do_undelay}, {"probe", &Agent::do_probe},
-      {"observe", &Agent::do_observe}, {"fetch", &Agent::do_fetch},
-      {"list", &Agent::do_list},     {"mkdir", &Agent::do_mkdir},     {"rm", &Agent::do_rm},
-      {"tail", &Agent::do_tail},     {"untail", &Agent::do_untail},   {"fsync", &Agent::do_fsync},
-      {"net", &Agent::do_net},       {"close", &Agent::do_close},
+      {"beat", &Agent::do_beat},       {"run", &Agent::do_run},         {"start", &Agent::do_start},
+      {"remedy", &Agent::do_remedy},   {"forget", &Agent::do_forget},   {"undo", &Agent::do_undo},
+      {"kill", &Agent::do_kill},       {"stop", &Agent::do_stop},       {"pause", &Agent::do_pause},
+      {"resume", &Agent::do_resume},   {"cut", &Agent::do_cut},         {"heal", &Agent::do_heal},
+      {"delay", &Agent::do_delay},     {"undelay", &Agent::do_undelay}, {"probe", &Agent::do_probe},
+      {"observe", &Agent::do_observe}, {"fetch", &Agent::do_fetch},     {"list", &Agent::do_list},
+      {"mkdir", &Agent::do_mkdir},     {"rm", &Agent::do_rm},           {"tail", &Agent::do_tail},
+      {"untail", &Agent::do_untail},   {"fsync", &Agent::do_fsync},     {"net", &Agent::do_net},
+      {"close", &Agent::do_close},
   };
   const std::string word = request.at("do");
   const auto it = handlers.find(word);
@@ -212,9 +212,8 @@ void Agent::do_undelay(Request, const Responder& responder) {
   if (!held) return responder.fail(held.error().message);
   json links = json::object();
   for (const auto& [from, done] : *held) {
-    links[from] = {{"packets", done.packets},
-                   {"duplicates", done.duplicates},
-                   {"overtaken", done.overtaken}};
+    links[from] = {
+        {"packets", done.packets}, {"duplicates", done.duplicates}, {"overtaken", done.overtaken}};
   }
   responder.ok({{"held", std::move(links)}});
 }
