@@ -329,7 +329,7 @@ TEST(Kill, ARestartIsNoProofOfTheKill) {
 
 TEST(Script, ASplitCutsEveryLinkBetweenTwoSidesAndNoneWithinOne) {
   FakeCluster cluster(5);
-  ScriptNemesis script(cluster);
+  ScriptNemesis script(cluster, Rng(1));
   Op split;
   split.process = kNemesis;
   split.f = start_of("partition");

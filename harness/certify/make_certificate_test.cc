@@ -345,6 +345,7 @@ TEST(Suite, OfTheBundledStoreHasARunForEveryClauseAndACanaryForMost) {
 TEST(Suite, PlaysWhatComparesTokensWithEachSoundKindUnderTheSameSpec) {
   CertifyRequest request = raft();
   request.bin_dir = ASSAY_BIN_DIR;
+  request.profile = "release";
   auto suite = make_suite(request, 0);
   ASSERT_TRUE(suite.ok()) << suite.error().message;
   EXPECT_THAT(suite->token_kinds, ::testing::ElementsAre("revision", "key-version"));
