@@ -30,7 +30,7 @@ struct Accounts {
       : total(header.raw["total"].is_int() ? std::optional(header.raw["total"].as_int())
                                            : std::nullopt),
         prefix(header.raw.text_or("accounts", "")) {}
-  bool has(Symbol key) const { return key.text().starts_with(prefix); }
+  bool has(Symbol key) const { return prefix.empty() || key.text().starts_with(prefix); }
   bool shown_by(const Operation& op) const {
     if (op.type() != OpType::kOk) return false;
     if (op.f() == f::list)

@@ -107,11 +107,15 @@ class Key {
         latest.other = write;
       }
       latest_.push_back(latest);
+      const Position before = put_until_.empty() ? 0 : put_until_.back();
+      put_until_.push_back(write->deletes() ? before : std::max(before, write->ret));
     }
-    const KeyEvent* newest = nullptr;
+    const KeyEvent *newest = nullptr, *deleted = nullptr;
     for (const KeyEvent* write : by_return_) {
       if (!newest || write->call > newest->call) newest = write;
       newest_.push_back(newest);
+      if (write->deletes() && (!deleted || write->call > deleted->call)) deleted = write;
+      newest_delete_.push_back(deleted);
     }
   }
   // A write but `maker`, invoked before `until`, that may have taken effect after `since`.
@@ -337,16 +341,19 @@ class Key {
     if (!scope_.origins_known || !history_.header().initial_of(track_.key).is_null())
       return std::nullopt;
     // The last delete that had returned: what returned before it was invoked is gone.
-    Position gone = 0;
-    const KeyEvent* deleted = nullptr;
-    for (const KeyEvent* write : by_return_) {
-      if (write->ret > conflict.call) break;
-      if (write->deletes() && write->call > gone) gone = write->call, deleted = write;
-    }
-    for (const KeyEvent* write : writes_) {
-      if (write->call > conflict.ret) break;
-      if (!write->deletes() && write->ret > gone) return std::nullopt;
-    }
+    const auto over = std::upper_bound(
+        by_return_.begin(), by_return_.end(), conflict.call,
+        [](Position position, const KeyEvent* write) { return position < write->ret; });
+    const KeyEvent* deleted =
+        over == by_return_.begin()
+            ? nullptr
+            : newest_delete_[static_cast<size_t>(over - by_return_.begin()) - 1];
+    const auto asked = std::upper_bound(
+        writes_.begin(), writes_.end(), conflict.ret,
+        [](Position position, const KeyEvent* write) { return position < write->call; });
+    if (asked != writes_.begin() &&
+        put_until_[static_cast<size_t>(asked - writes_.begin()) - 1] > (deleted ? deleted->call : 0))
+      return std::nullopt;
     for (const KeyEvent& event : track_.events)
       if (event.did == Did::kRead && event.ok() && !event.value.is_null() &&
           (writes_.empty() || event.ret < writes_[0]->call))
@@ -413,8 +420,10 @@ class Key {
   std::unordered_map<Token, Seen, TokenHasher> seen_;
   std::vector<const KeyEvent*> writes_;     // that may have happened, by call
   std::vector<TwoLatest> latest_;           // of the first so many of them
+  std::vector<Position> put_until_;         // … when the last of them that puts returned
   std::vector<const KeyEvent*> by_return_;  // accepted ones
   std::vector<const KeyEvent*> newest_;     // of the first so many of them, the one invoked last
+  std::vector<const KeyEvent*> newest_delete_;  // … the delete
   std::vector<State> states_;
   std::unordered_set<const KeyEvent*> identified_;  // writes that made known states
   bool reads_trusted_ = true;

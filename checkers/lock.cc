@@ -94,13 +94,43 @@ class Activity {
   std::unordered_map<Value, Nanos, ValueHasher> last_;
 };
 
+// When each wrote last under each number.
+class FencedWrites {
+ public:
+  explicit FencedWrites(const History& history) {
+    for (size_t id = 0; id < history.size(); ++id) {
+      const Operation op = history[id];
+      const Value fence = op.invoke_extra()["fence"];
+      if (fence.is_null()) continue;
+      ++count_;
+      last_[{fence, somebody(op)}] = op.invoke_time();
+    }
+  }
+  size_t count() const { return count_; }
+  std::optional<Nanos> last_of(const Value& fence, const Value& by) const {
+    const auto at = last_.find({fence, by});
+    return at == last_.end() ? std::nullopt : std::optional(at->second);
+  }
+
+ private:
+  struct Hasher {
+    size_t operator()(const std::pair<Value, Value>& of) const {
+      return of.first.hash() * 31 + of.second.hash();
+    }
+  };
+  std::unordered_map<std::pair<Value, Value>, Nanos, Hasher> last_;
+  size_t count_ = 0;
+};
+
 class Lock {
  public:
   Lock(const History& history, const KeyTrack& track, const Activity& activity,
-       const Outages& outages, const std::vector<uint32_t>& fenced)
+       const Outages& outages, const FencedWrites& fenced)
       : history_(history), track_(track), activity_(activity), outages_(outages) {
     for (const KeyEvent& event : track.events) {
       if (event.accepted() && is_record(event.value)) records_.push_back(&event);
+      if (event.did != Did::kWrite || event.type != OpType::kInfo) continue;
+      last_unknown_[somebody(history[event.id])] = event.call;
     }
     const bool ordered = history.header().token_orderable;
     std::sort(records_.begin(), records_.end(), [&](const KeyEvent* a, const KeyEvent* b) {
@@ -170,11 +200,14 @@ class Lock {
       if (released_by_unknown(op, record)) continue;
       Wait wait{.record = &record, .obtained = next != nullptr};
       bool answered = false;
-      for (const KeyEvent& event : track_.events) {
-        const Operation other = history_[event.id];
-        if (somebody(other) == somebody(op) || other.invoke_time() < gone) continue;
-        if (phase_of(other) == "final") continue;
+      const auto first = std::partition_point(
+          track_.events.begin(), track_.events.end(),
+          [&](const KeyEvent& event) { return history_[event.id].invoke_time() < gone; });
+      for (auto at = first; at != track_.events.end(); ++at) {
+        const KeyEvent& event = *at;
         if (next && event.call > next->ret) break;
+        const Operation other = history_[event.id];
+        if (phase_of(other) == "final" || somebody(other) == somebody(op)) continue;
         if (wait.begin.count == 0) wait.begin = other.invoke_time();
         const bool open = other.return_position() == kOpen;
         wait.end = std::max(wait.end, open ? other.invoke_time() : other.return_time());
@@ -188,17 +221,15 @@ class Lock {
 
  private:
   bool released_by_unknown(const Operation& holder, const KeyEvent& record) const {
-    return std::any_of(track_.events.begin(), track_.events.end(), [&](const KeyEvent& event) {
-      return event.did == Did::kWrite && event.call > record.ret && event.type == OpType::kInfo &&
-             somebody(history_[event.id]) == somebody(holder);
-    });
+    const auto last = last_unknown_.find(somebody(holder));
+    return last != last_unknown_.end() && last->second > record.ret;
   }
   static Nanos ttl_of(const Value& record) {
     const int64_t ms = record.int_or("ttl_ms", 0);
     return ms > 0 ? milliseconds(ms) : kNever;
   }
   // The belief of each acquisition, prolonged by later records of the same holder and number.
-  void believe(const std::vector<uint32_t>& fenced) {
+  void believe(const FencedWrites& fenced) {
     std::unordered_map<Value, size_t, ValueHasher> held_by;
     for (const KeyEvent& event : track_.events) {
       if (event.did != Did::kWrite || !is_record(event.value)) continue;
@@ -228,19 +259,10 @@ class Lock {
     prolong(fenced);
   }
   // Who writes under its number believes that it holds.
-  void prolong(const std::vector<uint32_t>& fenced) {
-    std::unordered_map<Value, std::vector<size_t>, ValueHasher> by_fence;
-    for (size_t i = 0; i < beliefs_.size(); ++i) by_fence[beliefs_[i].fence].push_back(i);
-    for (uint32_t id : fenced) {
-      const Operation op = history_[id];
-      const auto at = by_fence.find(op.invoke_extra()["fence"]);
-      if (at == by_fence.end()) continue;
-      for (size_t i : at->second) {
-        Belief& belief = beliefs_[i];
-        if (somebody(history_[belief.acquired->id]) == somebody(op) &&
-            op.invoke_time() > belief.begin)
-          belief.end = std::max(belief.end, op.invoke_time());
-      }
+  void prolong(const FencedWrites& fenced) {
+    for (Belief& belief : beliefs_) {
+      const auto last = fenced.last_of(belief.fence, somebody(history_[belief.acquired->id]));
+      if (last && *last > belief.begin) belief.end = std::max(belief.end, *last);
     }
   }
 
@@ -249,6 +271,7 @@ class Lock {
   const Activity& activity_;
   const Outages& outages_;
   std::vector<const KeyEvent*> records_;  // accepted, in order
+  std::unordered_map<Value, Position, ValueHasher> last_unknown_;  // write of each: its call
   std::vector<Belief> beliefs_;
 };
 
@@ -328,9 +351,7 @@ class LockChecker : public Checker {
     Findings findings(history, verdict);
     const Activity activity(history);
     const Outages outages(history);
-    std::vector<uint32_t> fenced;
-    for (uint32_t id = 0; id < history.size(); ++id)
-      if (!history[id].invoke_extra()["fence"].is_null()) fenced.push_back(id);
+    const FencedWrites fenced(history);
     const bool exclusive = history.header().raw["claims"].text_or("lock", "") == "exclusive";
     Nanos longest{0};
     size_t holds = 0, overlaps = 0, violations = 0, gone = 0;
@@ -368,7 +389,7 @@ class LockChecker : public Checker {
     findings.conclude();
     verdict.counts = {{"holds", static_cast<int64_t>(holds)},
                       {"belief overlaps", static_cast<int64_t>(overlaps)},
-                      {"writes under a fence number", static_cast<int64_t>(fenced.size())},
+                      {"writes under a fence number", static_cast<int64_t>(fenced.count())},
                       {"violations", static_cast<int64_t>(violations)},
                       {"holders gone", static_cast<int64_t>(gone)},
                       {"ms blocked", ms_blocked}};
