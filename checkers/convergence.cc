@@ -19,9 +19,9 @@
 namespace assay::convergence {
 namespace {
 
-bool differ(const KeyEvent& a, const KeyEvent& b) {
+bool differ(const KeyEvent& a, const KeyEvent& b, bool by_revision) {
   if (a.value != b.value) return true;
-  return !a.revision.none() && !b.revision.none() && a.revision != b.revision;
+  return by_revision && !a.revision.none() && !b.revision.none() && a.revision != b.revision;
 }
 
 std::string says(const Operation& op, const KeyEvent& read) {
@@ -44,6 +44,7 @@ class Convergence : public Checker {
   Verdict check(const History& history, const Budget& budget) const override {
     Verdict verdict{.name = "convergence"};
     const bool latest = read_claim(history.header()) == "linearizable";
+    const bool by_revision = shares_revisions(history.header());
     const KeyEvents events(history);
     const FinalReads finals(history, events);
     Findings findings(history, verdict);
@@ -54,7 +55,7 @@ class Convergence : public Checker {
       if (reads.size() < 2) return;
       ++compared;
       const auto other = std::find_if(reads.begin() + 1, reads.end(), [&](const KeyEvent& read) {
-        return differ(reads[0], read);
+        return differ(reads[0], read, by_revision);
       });
       if (other == reads.end()) return;
       const std::string headline = says(history[reads[0].id], reads[0]) + ", " +

@@ -44,6 +44,15 @@ TEST(Convergence, NodesThatDifferAreInvalidOrWhereReadsMayBeOldBlockedIfTheyClai
             Safety::kInvalid);
 }
 
+TEST(Convergence, WhereEachNodeCountsItsOwnRevisionsTheContentDecides) {
+  constexpr const char* kWeak = R"({"claims":{"read":"stale","converges":true,"own-revisions":true}})";
+  const std::string one = kWrite + last("1", "n1", "revision=2");
+  EXPECT_EQ(judged_by(convergence_checker(), one + last("1", "n2", "revision=3"), kWeak).word(),
+            Word::kValid);
+  EXPECT_EQ(judged_by(convergence_checker(), one + last("7", "n2", "revision=2"), kWeak).word(),
+            Word::kBlocked);
+}
+
 TEST(Convergence, AWriteThatMayHaveComeBetweenTheReadsExcusesThem) {
   EXPECT_EQ(judged_by(convergence_checker(), kWrite + "4 invoke write k 7\n4 info write k\n" +
                                                  last("1", "n1") + last("7", "n2"))
@@ -152,6 +161,15 @@ TEST(SnapshotReads, WhatItsRevisionDoesNotHaveIsOfNoState) {
   EXPECT_EQ(judge_snapshots(kTwo + stale("7", 2, 3)).safety, Safety::kInvalid);
   EXPECT_EQ(judge_snapshots(kTwo + stale("null", 0, 5)).safety, Safety::kInvalid);
   EXPECT_EQ(judge_snapshots(stale("1", 2, 3) + kTwo).reason, "a state that was not yet of k");
+}
+
+TEST(SnapshotReads, WhereEachNodeCountsItsOwnRevisionsOnlyGoingBackIsWrong) {
+  constexpr const char* kWeak =
+      R"({"token":"orderable","claims":{"read":"stale","own-revisions":true}})";
+  EXPECT_EQ(judge_snapshots(kTwo + stale("1", 2, 5) + stale("2", 9, 9), kWeak).word(), Word::kValid);
+  EXPECT_EQ(judge_snapshots(kTwo + stale("2", 4, 5) + stale("1", 2, 5), kWeak).reason,
+            "a session that goes back of k");
+  EXPECT_EQ(judge_snapshots(kTwo + stale("null", 0, 1), kWeak).word(), Word::kVacuous);
 }
 
 TEST(SnapshotReads, ADeleteThatFoundTheKeyGoneMadeNoState) {

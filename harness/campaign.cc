@@ -10,6 +10,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <chrono>
 #include <cstring>
 
 #include "checkers/history/json_text.h"
@@ -26,7 +27,12 @@ struct Child {
   int output = -1;
   std::string text;  // of its standard output: one JSON object
   int complaints = -1;  // its standard error, in memory
+  std::chrono::steady_clock::time_point begun;
 };
+
+Nanos elapsed_since(std::chrono::steady_clock::time_point begun) {
+  return Nanos{std::chrono::nanoseconds(std::chrono::steady_clock::now() - begun).count()};
+}
 
 // A run outlives its campaign by no more than its own healing, however that one ends.
 [[noreturn]] void become(char** argv, int output, int complaints, pid_t parent) {
@@ -98,7 +104,8 @@ std::string take_complaint(Child& child) {
 
 // "seed 7    VALID        20,412 ok 312 fail 57 info   why   results/runs/…"
 std::string line_of(const Child& child, const Campaign::Ended& ended) {
-  const auto& [run, code, result, complaint] = ended;
+  const ExitCode code = ended.code;
+  const Value& result = ended.result;
   std::string word(word_of(code));
   if (code == kExitValid || code == kExitUnexpected) word = result.text_or("verdict", word);
   std::string line =
@@ -111,7 +118,7 @@ std::string line_of(const Child& child, const Campaign::Ended& ended) {
             std::to_string(operations.int_or("fail", 0)) + " fail " +
             std::to_string(operations.int_or("info", 0)) + " info  ";
   }
-  line += std::string(result.text_or("reason", complaint.empty() ? "no result: run it alone to see why" : complaint));
+  line += std::string(result.text_or("reason", ended.complaint.empty() ? "no result: run it alone to see why" : ended.complaint));
   if (code != kExitValid) line += "  " + std::string(result.text_or("run_folder", ""));
   return line;
 }
@@ -155,6 +162,7 @@ class Running {
     auto child = start(campaign_.runs[run]);
     if (child) {
       child->run = run;
+      child->begun = std::chrono::steady_clock::now();
       children_.push_back(std::move(*child));
       return;
     }
@@ -178,7 +186,8 @@ class Running {
   void finish(Child& child) {
     const ExitCode code = wait_for(child);
     auto result = parse_json(child.text, child.label);
-    const Campaign::Ended ended{child.run, code, result ? *result : Value(), take_complaint(child)};
+    const Campaign::Ended ended{child.run, code, result ? *result : Value(), take_complaint(child),
+                                elapsed_since(child.begun)};
     const std::string word(ended.result.text_or("verdict", word_of(code)));
     ++result_.finished;
     ++result_.words[word];

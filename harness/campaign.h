@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "checkers/history/time.h"
 #include "checkers/history/value.h"
 #include "harness/console.h"
 #include "harness/exit_code.h"
@@ -29,6 +30,7 @@ struct Campaign {
     ExitCode code = kExitHarness;
     Value result;
     std::string complaint;
+    Nanos took;  // start to end
   };
   // Told of each as it ends; then there are no lines and there is no summary.
   std::function<void(const Ended&)> on_result;

@@ -13,7 +13,7 @@ namespace {
 namespace fs = std::filesystem;
 
 CellResult result_of(const Campaign::Ended& ended) {
-  CellResult result{.cell = ended.run, .code = ended.code, .printed = ended.result};
+  CellResult result{.cell = ended.run, .code = ended.code, .printed = ended.result, .took = ended.took};
   result.reason = ended.result.text_or(
       "reason", ended.complaint.empty() ? "it ended without a result" : ended.complaint);
   result.run_folder = ended.result.text_or("run_folder", "");

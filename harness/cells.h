@@ -27,6 +27,7 @@ struct CellResult {
   std::string run_folder;  // absolute; empty where it made none
   Value printed;           // what `assay run --json` says
   std::optional<Verdict> verdict;
+  Nanos took;
 
   std::string word() const;  // "valid", …, "failed", "interrupted"
   // The first line of its witness, else its reason.

@@ -454,7 +454,10 @@ Value Plan::header() const {
   if (!claims.token_kind.empty()) put("token_kind", claims.token_kind);
   Value::Object claimed;
   claimed.emplace_back(Symbol("read"), Value(spec.weak_contract ? "stale" : claims.read));
-  if (spec.weak_contract) claimed.emplace_back(Symbol("converges"), Value(true));
+  if (spec.weak_contract) {
+    claimed.emplace_back(Symbol("converges"), Value(true));
+    claimed.emplace_back(Symbol("own-revisions"), Value(true));
+  }
   claimed.emplace_back(Symbol("guarded-write"), Value(claims.guarded_write));
   claimed.emplace_back(Symbol("durable"), Value(claims.durable));
   if (claims.watch) claimed.emplace_back(Symbol("compacts"), Value(claims.compacts));

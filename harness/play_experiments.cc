@@ -81,8 +81,8 @@ class Play {
     console_.note("seed " + std::to_string(options_.seed) + ", " +
                   counted(played_.size(), "run", "runs") + ", results in " + folder_);
     ExitCode code = play([](const Played&) { return true; });
-    if (code == kExitValid)
-      code = play([](const Played& played) { return played.undecided() && played.tries < 2; });
+    for (int more = 0; more < 2 && code == kExitValid; ++more)
+      code = play([](const Played& played) { return played.undecided(); });
     if (code == kExitInterrupted) console_.error("interrupted: the runs that ended are in " + folder_);
     return code == kExitValid ? conclude() : code;
   }
@@ -105,6 +105,7 @@ class Play {
     for (size_t i = 0; i < played_.size(); ++i) {
       if (!wanted(played_[i])) continue;
       cells.push_back(played_[i].planned.cell);
+      cells.back().spec.time_limit = cells.back().spec.time_limit * (played_[i].tries + 1);
       of.push_back(i);
     }
     if (cells.empty()) return kExitValid;
@@ -123,7 +124,7 @@ class Play {
   }
 
   ExitCode conclude() {
-    std::string table = "| experiment | run | expected | seen | clauses | witness |\n|---|---|---|---|---|---|\n";
+    std::string table = "| experiment | run | expected | seen | clauses | witness | time |\n|---|---|---|---|---|---|---|\n";
     int wrong = 0, right = 0, failed = 0, pending = 0;
     Value::Array rows;
     for (const Played& played : played_) {
@@ -135,7 +136,7 @@ class Play {
     for (const Experiment* experiment : experiments_) {
       if (experiment->pending.empty()) continue;
       ++pending;
-      table += "| " + experiment->name + " | | | pending | | " + experiment->pending + " |\n";
+      table += "| " + experiment->name + " | | | pending | | " + experiment->pending + " | |\n";
     }
     if (const int bad = draw_figures() + draw_matrices(); failed == 0) wrong += bad;  // without their runs they say nothing
     const std::string summary = std::to_string(right) + " as expected, " + std::to_string(wrong) +
@@ -172,7 +173,8 @@ class Play {
            (planned.x.empty() ? "" : " " + planned.x) + " | " + planned.run->expect + " | " +
            (played.result ? played.result->word() : "not played") +
            (mismatch.empty() || played.failed() ? "" : " **not as expected**") + " | " + clauses_of(*planned.run) +
-           " | " + (mismatch.empty() ? witness : mismatch) + " |\n";
+           " | " + (mismatch.empty() ? witness : mismatch) + " | " +
+           (played.result ? format_point(played.result->took) : "") + " |\n";
   }
 
   static Value as_value(const Played& played, const std::string& mismatch) {

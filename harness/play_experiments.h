@@ -18,7 +18,8 @@ struct PlayOptions {
 };
 
 // A line per run as it ends, then a table: experiment, run, expected, seen, clause, time, witness. A
-// run that was not decided (vacuous, unknown, failed set-up) is played once more: it says nothing.
+// run that was not decided (vacuous, unknown, failed set-up) says nothing: it is played up to twice more,
+// each time longer.
 // Exit 0: everything that can be run came out as expected; 5: something did not; 255, 130.
 ExitCode play_experiments(const std::vector<const Experiment*>& experiments,
                           const PlayOptions& options, Console& console);

@@ -208,7 +208,7 @@ struct Kind {
 };
 constexpr Kind kWithoutTimeout{"lock-without-timeout",
                                "a lock that only its holder releases; some holders die", "0ms",
-                               "plain", "0", "5"};
+                               "plain", "0", "20"};
 constexpr Kind kWithTimeout{"lock-with-timeout",
                             "a lock that others take after a time-out; some holders are slow",
                             "200ms", "plain", "10", "5"};

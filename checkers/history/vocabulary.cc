@@ -297,6 +297,10 @@ Timing timing_of(const HistoryHeader& header) {
           .recovery = time("recovery")};
 }
 
+bool shares_revisions(const HistoryHeader& header) {
+  return !header.raw["claims"].bool_or("own-revisions", false);
+}
+
 std::string_view read_claim(const HistoryHeader& header) {
   return header.raw["claims"].text_or("read", "linearizable");
 }

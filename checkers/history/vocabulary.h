@@ -163,6 +163,8 @@ Timing timing_of(const HistoryHeader& header);
 // What the target claims of its reads: "linearizable", also where the header says nothing,
 // "sequential" or "stale". What stands in the header comes as it is.
 std::string_view read_claim(const HistoryHeader& header);
+// Whether a revision means the same on every node: claims.own-revisions says where it does not.
+bool shares_revisions(const HistoryHeader& header);
 
 // The counters that a header's `thresholds` may set: K17's, and the bounds of availability
 // (gap_ms_max), reconcile (attempts_max) and lock (lock_ms_max).

@@ -30,8 +30,10 @@ ExitCode code_of(const std::string& word) {
   return word == "unknown" ? kExitUnknown : kExitVacuous;
 }
 
-// It says nothing about the store: worth another try.
-bool undecided(const std::string& word) {
+// It says nothing about the store, or is a canary that was missed: worth another try.
+bool undecided(const CertificateCell& record) {
+  if (!record.canary_of.empty()) return record.word != "invalid";
+  const std::string& word = record.word;
   return word == "vacuous" || word == "unknown" || word == "failed" || word == "not played";
 }
 
@@ -66,7 +68,7 @@ class Certification {
       if (!suite) return failed(suite.error(), console_);
       if (auto same = find_keys(first_); !same) return failed(same.error(), console_);
       if (auto keyed = find_keys(*suite); !keyed) return failed(keyed.error(), console_);
-      for (int attempt = 0; attempt < 2 && played == kExitValid; ++attempt) {
+      for (int attempt = 0; attempt < 3 && played == kExitValid; ++attempt) {
         played = play(*suite, attempt);
         if (changed_) played = kExitHarness;
       }
@@ -135,14 +137,14 @@ class Certification {
     return nullptr;
   }
 
-  // First what has no record, then once more what was not decided, with twice the time for its
-  // faults to bite.
+  // First what has no record, then what was not decided once more, with more time for its faults to
+  // bite.
   ExitCode play(const Suite& suite, int attempt) {
     std::vector<Cell> cells;
     std::vector<const SuiteCell*> of;
     for (const SuiteCell& cell : suite.cells) {
       const CertificateCell* record = recorded(cell.cell.id);
-      if (record && (attempt == 0 || !undecided(record->word))) continue;
+      if (record && (attempt == 0 || !undecided(*record))) continue;
       cells.push_back(cell.cell);
       cells.back().spec.time_limit = cell.cell.spec.time_limit * (attempt + 1);
       of.push_back(&cell);

@@ -8,6 +8,7 @@
 namespace assay {
 namespace {
 
+constexpr Nanos kQuiet = seconds(1);
 constexpr int kServedPerNode = 20;          // ok operations after which a node has recovered
 constexpr Nanos kRecoveryMax = seconds(5);  // or until then
 
@@ -98,7 +99,7 @@ class Story {
       phases.push_back(announced("heal", heal()));
       phases.push_back(announced("recovery", recovery()));
     }
-    phases.push_back(announced("final", clients(in_phase("final", parts_.workload.final_reads()))));
+    phases.push_back(announced("final", final_reads()));
     return gen::phases(std::move(phases));
   }
 
@@ -155,6 +156,14 @@ class Story {
         kRecoveryMax,
         std::make_unique<UntilServed>(static_cast<int>(plan_.layout.nodes.size()), kServedPerNode,
                                       in_phase("recovery", paced("recovery")))));
+  }
+
+  // Where copies may be late, they are given time to come.
+  Gen final_reads() const {
+    std::vector<Gen> phases;
+    if (plan_.spec.weak_contract) phases.push_back(gen::sleep(kQuiet));
+    phases.push_back(clients(in_phase("final", parts_.workload.final_reads())));
+    return gen::phases(std::move(phases));
   }
 
   const Plan& plan_;
