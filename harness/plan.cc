@@ -240,6 +240,7 @@ void plan_workers(Plan& plan) {
 Result<void> widen_groups(Plan& plan, const TestSpec& asked) {
   auto settings = workload_settings_of(plan.spec, *plan.workload);
   if (!settings) return settings.error();
+  plan.contends = plan.workload->contends(*settings);
   const int wanted = plan.workload->group_min(*settings);
   if (wanted <= plan.group_size) return {};
   if (asked.concurrency && *asked.concurrency < wanted)
@@ -448,6 +449,7 @@ Value Plan::header() const {
         thresholds[std::string(counter.text())] = number;
     }
   }
+  if (!contends) thresholds["conflicts_percent"] = Value(0);
   for (const auto& [name, number] : spec.thresholds) thresholds[name] = Value(number);
   const Claims claims = target->claims();
   put("token", claims.orderable ? "orderable" : "opaque");

@@ -35,6 +35,7 @@ struct Plan {
   Layout layout;             // addresses and ports are those of the chosen network
   int concurrency = 20;
   int group_size = 10;
+  bool contends = true;  // two writers meet on a key
   Nanos lead_in;
   Nanos interval;
   Nanos duration;

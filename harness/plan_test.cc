@@ -234,6 +234,20 @@ TEST(Plan, AKeyHasAsManyWritersAsItIsAskedToHave) {
             "concurrency is needed");
 }
 
+TEST(Plan, NoConflictIsAskedOfASingleWriter) {
+  TestSpec spec = spec_of({{"workload", "field-ownership"}});
+  const auto asked = [&] {
+    auto plan = make_plan(spec);
+    EXPECT_TRUE(plan.ok());
+    return plan->header()["thresholds"].int_or("conflicts_percent", -1);
+  };
+  EXPECT_EQ(asked(), -1);
+  spec.set["field-ownership.writers"] = "1";
+  EXPECT_EQ(asked(), 0);
+  spec.thresholds["conflicts_percent"] = 5;
+  EXPECT_EQ(asked(), 5) << "the user's own comes first";
+}
+
 TEST(Plan, TheHeaderSaysWhatTheCheckersNeed) {
   auto plan = make_plan(spec_of({{"seed", "7"}, {"nodes", "3"}}));
   ASSERT_TRUE(plan.ok());

@@ -17,6 +17,9 @@ class IntentWorkload : public Workload {
   bool guarded() const override { return true; }
   std::vector<WorkloadOption> options() const override;
   int group_min(const std::map<std::string, std::string>& settings) const override;
+  bool contends(const std::map<std::string, std::string>& settings) const override {
+    return group_min(settings) != 1;
+  }
   Result<std::unique_ptr<WorkloadRun>> start(const WorkloadOptions& options) const override;
 
  protected:

@@ -88,6 +88,11 @@ class Workload {
     (void)settings;
     return 1;
   }
+  // Whether two writers meet on a key under these settings: else no conflict can be asked for.
+  virtual bool contends(const std::map<std::string, std::string>& settings) const {
+    (void)settings;
+    return true;
+  }
   // Errors are the user's input: options that do not fit together, a script that is not one.
   virtual Result<std::unique_ptr<WorkloadRun>> start(const WorkloadOptions& options) const = 0;
 };
