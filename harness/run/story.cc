@@ -8,7 +8,7 @@
 namespace assay {
 namespace {
 
-constexpr Nanos kQuiet = seconds(1);
+constexpr Nanos kQuiet = milliseconds(500);  // before the final reads
 constexpr int kServedPerNode = 20;          // ok operations after which a node has recovered
 constexpr Nanos kRecoveryMax = seconds(5);  // or until then
 
@@ -158,10 +158,10 @@ class Story {
                                       in_phase("recovery", paced("recovery")))));
   }
 
-  // Where copies may be late, they are given time to come.
+  // Whatever answers from copies is given time for the last changes to come.
   Gen final_reads() const {
     std::vector<Gen> phases;
-    if (plan_.spec.weak_contract) phases.push_back(gen::sleep(kQuiet));
+    if (plan_.starts_nodes) phases.push_back(gen::sleep(kQuiet));
     phases.push_back(clients(in_phase("final", parts_.workload.final_reads())));
     return gen::phases(std::move(phases));
   }
