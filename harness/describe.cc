@@ -40,6 +40,7 @@ Machine this_machine() {
 std::string network_of(const Plan& plan) {
   if (plan.in_process) return "in the driver's process";
   if (!plan.starts_nodes) return "nodes that run already";
+  if (!plan.hosts.empty()) return std::to_string(plan.hosts.size()) + " hosts of " + plan.spec.hosts;
   return plan.spec.net == NetMode::kHost ? "host network (127.0.0.1)" : "private network";
 }
 

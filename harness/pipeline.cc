@@ -71,7 +71,7 @@ ExitCode run_pipeline(Plan& plan, const std::string& command_line, Console& cons
     return failed(written.error(), console);
   console.note("seed " + std::to_string(plan.seed) + ", run folder " + folder->path());
 
-  if (plan.starts_nodes && plan.spec.net == NetMode::kPrivate) {
+  if (plan.starts_nodes && plan.in_private_net()) {
     if (auto entered = enter_private_world(folder->name()); !entered)
       return failed(entered.error(), console);
   }

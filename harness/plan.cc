@@ -111,7 +111,7 @@ Result<std::map<std::string, std::string>> fault_settings_of(const TestSpec& spe
 
 Powers powers_of(const Plan& plan) {
   if (!plan.starts_nodes) return {};
-  const bool links = plan.spec.net == NetMode::kPrivate && plan.layout.nodes.size() > 1;
+  const bool links = plan.has_links() && plan.layout.nodes.size() > 1;
   return {.kill = true, .pause = true, .cut = links, .run = true, .delay = links};
 }
 
@@ -262,11 +262,35 @@ void plan_times(Plan& plan) {
   spec.nemesis_interval = plan.interval;
 }
 
+// As many of the hosts as --nodes asks for, in the file's order.
+Result<void> plan_hosts(Plan& plan) {
+  if (plan.spec.net == NetMode::kHost)
+    return input_error("--net host and --hosts: expected one of the two");
+  if (!plan.target->has_daemons())
+    return input_error("--hosts: " + plan.spec.target + " starts no nodes");
+  auto hosts = read_hosts(plan.spec.hosts);
+  if (!hosts) return hosts.error();
+  const int known = static_cast<int>(hosts->size());
+  const int wanted = plan.spec.nodes.value_or(known);
+  if (wanted > known)
+    return input_error("--nodes: " + plan.spec.hosts + " names " + std::to_string(known) +
+                       " hosts, found " + std::to_string(wanted));
+  hosts->resize(wanted);
+  plan.hosts = std::move(*hosts);
+  plan.spec.nodes = wanted;
+  for (int i = 0; i < wanted; ++i) {
+    const Host& host = plan.hosts[i];
+    plan.layout.nodes.push_back({.index = i, .name = host.name, .address = host.address});
+  }
+  return plan.target->fits(wanted);
+}
+
 Result<void> plan_nodes(Plan& plan) {
   plan.layout.nodes = plan.target->running_nodes();
   plan.starts_nodes = plan.target->has_daemons();
   plan.in_process = !plan.starts_nodes && plan.layout.nodes.empty();
   plan.layout.bin_dir = plan.spec.bin_dir;
+  if (!plan.spec.hosts.empty()) return plan_hosts(plan);
   if (const int running = static_cast<int>(plan.layout.nodes.size()); running > 0) {
     if (plan.spec.nodes.value_or(running) != running) {
       return input_error("--nodes: expected " + std::to_string(running) + ", as many as " +

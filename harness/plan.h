@@ -9,6 +9,7 @@
 
 #include "harness/spec.h"
 #include "nemesis/nemesis.h"
+#include "targets/node/hosts.h"
 #include "targets/target.h"
 #include "workloads/workload.h"
 
@@ -32,6 +33,7 @@ struct Plan {
   std::vector<PlannedFault> faults;
   bool starts_nodes = true;  // else there are no agents, and no network of ours
   bool in_process = false;   // nor nodes anywhere
+  std::vector<Host> hosts;   // where the nodes are; empty: on this machine
   Layout layout;             // addresses and ports are those of the chosen network
   int concurrency = 20;
   int group_size = 10;
@@ -42,6 +44,9 @@ struct Plan {
   std::vector<std::string> not_claimed;  // sentences: what is not asked of the target
   std::vector<std::string> not_tested;   // sentences: powers that are absent, …
 
+  bool in_private_net() const { return hosts.empty() && spec.net == NetMode::kPrivate; }
+  // There are links between its nodes that can be cut.
+  bool has_links() const { return !hosts.empty() || spec.net == NetMode::kPrivate; }
   // Those of the workload, as far as the contract asks for them.
   std::vector<std::string> checkers() const;
   // The history's header: what the checkers must know.

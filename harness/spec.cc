@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <filesystem>
 #include <functional>
 #include <set>
 #include <sstream>
@@ -209,6 +210,12 @@ const Option kOptions[] = {
      [](TestSpec& s, const std::string& v) -> Result<void> {
        if (v != "private" && v != "host") return expected("net", "private or host", v);
        s.net = v == "host" ? NetMode::kHost : NetMode::kPrivate;
+       return {};
+     }},
+    {"hosts",
+     [](TestSpec& s, const std::string& v) -> Result<void> {
+       if (v.empty()) return expected("hosts", "a file", v);
+       s.hosts = std::filesystem::absolute(v).lexically_normal().string();
        return {};
      }},
     {"base-port",
@@ -423,7 +430,10 @@ Value spec_to_value(const TestSpec& spec) {
   object("set", spec.set);
   object("expect", spec.expect);
   object("thresholds", spec.thresholds);
-  put("net", spec.net == NetMode::kHost ? "host" : "private");
+  if (spec.hosts.empty())
+    put("net", spec.net == NetMode::kHost ? "host" : "private");
+  else
+    put("hosts", spec.hosts);
   if (spec.base_port) put("base-port", *spec.base_port);
   if (spec.keep_data) put("keep-data", true);
   if (spec.weak_contract) put("contract", "weak");

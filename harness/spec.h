@@ -45,7 +45,8 @@ struct TestSpec {
   std::map<std::string, std::string> expect;  // verdict path ("" the run) -> word
   std::map<std::string, int64_t> thresholds;  // K17's counters
   NetMode net = NetMode::kPrivate;
-  std::optional<int> base_port;  // of --net host: the first of two ports per node
+  std::string hosts;  // the file of the machines to run on; empty: this one
+  std::optional<int> base_port;  // the first port: two per node with --net host, two with --hosts
   bool leave_running = false;
   bool keep_data = false;
   bool weak_contract = false;  // asked for: convergence, and reads that never go back

@@ -9,6 +9,8 @@
 namespace assay {
 namespace {
 
+constexpr const char* kNaiveServer = "assay-naive";
+
 // One of assay-naive's designs.
 struct NaiveDesign {
   const char* name;  // of the target, without "naive-"; the program knows it by the same
@@ -50,7 +52,7 @@ class NaiveTarget : public Target {
   std::vector<Symbol> ops() const override { return kv_client_ops(KvTokens::kRevision); }
   bool has_daemons() const override { return true; }
   std::vector<std::string> binaries(const Layout& layout) const override {
-    return {program(layout)};
+    return {layout.bin_dir + "/" + kNaiveServer};
   }
 
   Result<DaemonSpec> daemon(const Layout& layout, const NodeInfo& node) const override {
@@ -58,7 +60,7 @@ class NaiveTarget : public Target {
     spec.name = "assay-naive";
     spec.cwd = node.folder;
     spec.log_path = node.folder + "/assay-naive.log";
-    spec.argv = {program(layout)};
+    spec.argv = {program_on(layout, node, kNaiveServer)};
     for (std::string& argument : member_arguments(layout, node))
       spec.argv.push_back(std::move(argument));
     spec.argv.insert(spec.argv.end(), flags_.begin(), flags_.end());
@@ -80,8 +82,6 @@ class NaiveTarget : public Target {
   }
 
  private:
-  static std::string program(const Layout& layout) { return layout.bin_dir + "/assay-naive"; }
-
   const std::string name_;
   const std::vector<std::string> flags_;
   const Nanos election_timeout_;

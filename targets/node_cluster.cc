@@ -324,7 +324,11 @@ struct NodeCluster::State : std::enable_shared_from_this<NodeCluster::State> {
   // Ends its own faults, asks how it is, lets its daemon end in an orderly way, and ends the agent.
   void see_off(int node, bool hurried, const std::function<void()>& done) {
     Node& hand = *members[node].hand;
-    const auto end = [&hand, done](const auto&) { hand.close([done](const auto&) { done(); }); };
+    const auto end = [self = shared_from_this(), &hand, node, hurried, done](const auto&) {
+      self->options.hooks.leaving(node, hand, hurried, [&hand, done] {
+        hand.close([done](const auto&) { done(); });
+      });
+    };
     const auto stop = [self = shared_from_this(), node, hurried, end] {
       Member& member = self->members[node];
       // A paused one cannot hear it.

@@ -13,7 +13,7 @@
 namespace assay {
 
 struct NodeClusterOptions {
-  // What happens on the nodes. All are set; they are called on the Loop.
+  // What happens on the nodes. All but the last are set; they are called on the Loop.
   struct Hooks {
     std::function<void(int node)> started;
     std::function<void(int node, int code, int signal, bool expected)> exited;
@@ -21,6 +21,9 @@ struct NodeClusterOptions {
     std::function<void(int node, const std::string& text)> diagnosed;  // Target::diagnosis
     std::function<int()> leader;                                       // Cluster::leader
     std::function<void(Error)> lost;  // an agent died, healed by itself; a delay did not hold, …
+    // Its daemon has ended, the agent not yet: what is to be kept of the node is fetched now.
+    std::function<void(int node, Node& hand, bool hurried, std::function<void()> done)> leaving =
+        [](int, Node&, bool, const std::function<void()>& done) { done(); };
   } hooks;
   bool links = true;                 // there is a network whose links can be cut and slow
   Nanos ready_within = seconds(10);  // a started daemon must answer by then

@@ -9,6 +9,8 @@
 namespace assay {
 namespace {
 
+constexpr const char* kRaftServer = "assay-raft";
+
 struct Settings {
   int64_t heartbeat_ms = 50;
   int64_t election_ms_min = 300;
@@ -69,7 +71,7 @@ class RaftTarget : public Target {
   std::vector<Symbol> ops() const override { return kv_client_ops(policy_.client.tokens); }
   bool has_daemons() const override { return true; }
   std::vector<std::string> binaries(const Layout& layout) const override {
-    return {program(layout)};
+    return {layout.bin_dir + "/" + kRaftServer};
   }
 
   Result<DaemonSpec> daemon(const Layout& layout, const NodeInfo& node) const override {
@@ -77,7 +79,7 @@ class RaftTarget : public Target {
     spec.name = "assay-raft";
     spec.cwd = node.folder;
     spec.log_path = node.folder + "/assay-raft.log";
-    spec.argv = {program(layout)};
+    spec.argv = {program_on(layout, node, kRaftServer)};
     for (std::string& argument : member_arguments(layout, node))
       spec.argv.push_back(std::move(argument));
     spec.argv.insert(
@@ -119,7 +121,6 @@ class RaftTarget : public Target {
                                 : settings_.election_ms_max;
     return std::to_string(min) + "-" + std::to_string(max);
   }
-  static std::string program(const Layout& layout) { return layout.bin_dir + "/assay-raft"; }
   int64_t clock_offset_ms(const NodeInfo& node) const {
     const int64_t max = settings_.clock_offset_ms_max;
     return Rng(seed_).stream("clock-offset").stream(node.name).between(-max, max);

@@ -29,7 +29,8 @@ struct NodeInfo {
   std::string address;  // numeric; where its peers and clients reach it
   int client_port = 0;
   int peer_port = 0;
-  std::string folder;  // its own folder on the node: data and logs
+  std::string folder;   // its own folder on the node: data and logs
+  std::string bin_dir;  // programs of ours on the node; empty: where Layout says
 };
 
 // What a store promises. What is not claimed is reported as not claimed.
@@ -104,9 +105,15 @@ struct Route {
 // Where a run's nodes are, and what they can do; what targets configure themselves from.
 struct Layout {
   std::vector<NodeInfo> nodes;
-  std::string bin_dir;        // programs of ours
+  std::string bin_dir;        // programs of ours, on this machine
   std::vector<Route> routes;  // links that are not here are direct
 };
+
+// The path of a program of ours on a node.
+inline std::string program_on(const Layout& layout, const NodeInfo& node,
+                              const std::string& program) {
+  return (node.bin_dir.empty() ? layout.bin_dir : node.bin_dir) + "/" + program;
+}
 
 // Option and value, as `--set target.option=value` says them.
 using TargetSettings = std::vector<std::pair<std::string, std::string>>;

@@ -150,11 +150,18 @@ class Certification {
       of.push_back(&cell);
     }
     if (cells.empty()) return kExitValid;
-    const int jobs = options_.jobs > 0 ? options_.jobs : static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
+    const int jobs = jobs_at_once();
     console_.note(counted(cells.size(), "run", "runs") + (attempt > 0 ? " once more and longer: they were not decided" : "") +
                   ", " + std::to_string(jobs) + " at a time");
     return play_cells(cells, folder_, jobs,
                       [&](const CellResult& result) { take(*of[result.cell], result); }, console_);
+  }
+
+  // Two runs on the same hosts would break each other's links.
+  int jobs_at_once() const {
+    if (!request_.hosts.empty()) return 1;
+    if (options_.jobs > 0) return options_.jobs;
+    return static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
   }
 
   void take(const SuiteCell& cell, const CellResult& result) {
@@ -310,6 +317,8 @@ Value request_to_value(const CertifyRequest& request) {
                         {Symbol("shard"), Value(request.shard)},
                         {Symbol("shards"), Value(request.shards)},
                         {Symbol("time_limit"), Value(request.time_limit.count)}};
+  if (!request.net.empty()) members.emplace_back(Symbol("net"), Value(request.net));
+  if (!request.hosts.empty()) members.emplace_back(Symbol("hosts"), Value(request.hosts));
   if (request.nodes) members.emplace_back(Symbol("nodes"), Value(*request.nodes));
   return Value::object(std::move(members));
 }
@@ -319,6 +328,8 @@ CertifyRequest request_from_value(const Value& value) {
   request.target = value.text_or("target", "");
   request.profile = value.text_or("profile", "quick");
   request.contract = value.text_or("contract", "strong");
+  request.net = value.text_or("net", "");
+  request.hosts = value.text_or("hosts", "");
   request.seed = static_cast<uint64_t>(value.int_or("seed", 0));
   request.shard = static_cast<int>(value.int_or("shard", 1));
   request.shards = static_cast<int>(value.int_or("shards", 1));

@@ -139,6 +139,8 @@ class SuiteMaker {
                                                            {"contract", request_.contract},
                                                            {"deadline", "3m"}};
     for (const auto& [name, value] : options) (void)set_option(spec, name, value);
+    if (!request_.net.empty()) (void)set_option(spec, "net", request_.net);
+    spec.hosts = request_.hosts;
     spec.seed = seed_;
     spec.bin_dir = request_.bin_dir;
     return spec;

@@ -19,6 +19,8 @@ struct CertifyRequest {
   std::string profile = "quick";
   std::string contract = "strong";
   std::optional<int> nodes;
+  std::string net;    // as --net has it; empty: the default
+  std::string hosts;  // the file of the machines to run on; empty: this one
   uint64_t seed = 0;
   int shard = 1, shards = 1;  // this one of so many
   std::string bin_dir;

@@ -35,6 +35,17 @@ Result<CertifyRequest> request_of(const CertifyArgs& args) {
   for (const std::string& setting : args.settings)
     if (auto set = set_option(spec, "set", setting); !set) return set.error();
   request.settings = spec.set;
+  if (!args.net.empty()) {
+    if (auto set = set_option(spec, "net", args.net); !set) return set.error();
+    request.net = args.net;
+  }
+  if (!args.hosts.empty()) {
+    if (auto set = set_option(spec, "hosts", args.hosts); !set) return set.error();
+    if (args.jobs > 1)
+      return input_error("--jobs: expected 1 with --hosts, whose links all runs share, found " +
+                         std::to_string(args.jobs));
+    request.hosts = spec.hosts;
+  }
   request.bin_dir = args.bin_dir.empty() ? own_folder() : args.bin_dir;
   request.bin_dir = std::filesystem::absolute(request.bin_dir).lexically_normal().string();
   return request;

@@ -39,7 +39,9 @@ constexpr SpecFlag kSpecFlags[] = {
     {"expect", "WORD[:CHECKER]", "exit 0 on this verdict: valid, invalid or blocked; 5 on another"},
     {"net", "private|host",
      "a network of the run's own (default), or ports on 127.0.0.1 without partitions"},
-    {"base-port", "PORT", "with --net host: the first of two ports per node (default: free ones)"},
+    {"hosts", "FILE", "machines to run on, over SSH (see `assay explain hosts`): JSON"},
+    {"base-port", "PORT", "the first of two ports: per node with --net host (default: free ones), on every host with "
+     "--hosts (default 2379)"},
     {"leave-running", "", "keep the cluster after the verdict, until Ctrl-C"},
     {"keep-data", "", "keep the nodes' data folders whatever the verdict"},
     {"contract", "strong|weak",
@@ -299,6 +301,10 @@ class Cli {
         ->check(not_empty());
     suite_option(sub->add_option("--nodes", certify_.nodes, "size of the cluster (default: the profile's)"))
         ->check(CLI::Range(1, 64));
+    suite_option(sub->add_option("--net", certify_.net, "private (default) or host"))->type_name("NET");
+    suite_option(sub->add_option("--hosts", certify_.hosts, "machines to run on, over SSH: JSON"))
+        ->type_name("FILE")
+        ->check(not_empty());
     suite_option(sub->add_option("--set", certify_.settings, "an option of the target (repeatable)"))
         ->type_name("TARGET.OPTION=VALUE");
     suite_option(sub->add_option("--seed", seed_, "what every draw follows from (default: drawn, printed first)"));
@@ -470,6 +476,12 @@ class Cli {
     shell->add_option("RUN", shell_.run, "a run folder, its name, or latest")->required();
     shell->add_option("NODE", shell_.node, "such as n1")->required();
     shell->add_option("CMD", shell_.command, "instead of a shell, after --");
+    CLI::App* clean = define("clean", "remove from hosts what Assay keeps there",
+                             [this] { return clean_verb(topic_); });
+    clean->add_option("--hosts", topic_, "the machines: JSON")
+        ->required()
+        ->type_name("FILE")
+        ->check(not_empty());
     CLI::App* explain = define("explain", "what a verdict, an exit code or an option means",
                                [this] { return explain_topic(); });
     explain->add_option("TOPIC", topic_,

@@ -97,6 +97,18 @@ constexpr Topic kTopics[] = {
      "Each start and\n"
      "stop is in the history twice, with what was observed; a fault that was not seen to bite does "
      "not count."},
+    {"hosts",
+     "--hosts FILE runs the nodes on other machines: Linux, over SSH, with nothing to install there.\n"
+     "  {\"format\":\"assay-hosts\",\"version\":1,\n"
+     "   \"defaults\":{\"user\":\"root\",\"key\":\"id_ed25519\",\"known_hosts\":\"known_hosts\",\"sudo\":false},\n"
+     "   \"hosts\":[{\"name\":\"n1\",\"address\":\"10.0.0.1\"},\n"
+     "            {\"ssh\":\"db2\"},\n"
+     "            {\"address\":\"10.0.0.3\",\"via\":[\"kubectl\",\"exec\",\"-i\",\"db-3\",\"--\"]}]}\n"
+     "\"ssh\" is a host of your OpenSSH configuration; \"via\" any command that runs another one there. Keys are\n"
+     "ed25519 or ecdsa; host keys must be known. Links can be cut and clocks set where the user is root, or sudo\n"
+     "asks for no password (\"sudo\":true). The programs are uploaded once, into ~/.cache/assay, which\n"
+     "`assay clean --hosts FILE` removes; nothing else is left there, also when the driver is killed.\n"
+     "Next: `assay doctor --hosts FILE`; `assay lab up` makes such hosts on this machine."},
     {"witness",
      "The smallest set of operations, found by weakening the others, that no legal order "
      "explains."},

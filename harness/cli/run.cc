@@ -14,6 +14,9 @@ static ConsoleOptions options_of(const Voice& voice) {
 int run_verb(RunArgs args) {
   if (args.seeds && args.spec.leave_running)
     return fail(input_error("--leave-running: expected one run, not --seeds"));
+  if (args.jobs > 1 && !args.spec.hosts.empty())
+    return fail(input_error("--jobs: expected 1 with --hosts, whose links all runs share, found " +
+                            std::to_string(args.jobs)));
   if (args.spec.bin_dir.empty()) args.spec.bin_dir = own_folder();
   args.spec.bin_dir = std::filesystem::absolute(args.spec.bin_dir).lexically_normal().string();
   auto plan = make_plan(args.spec);

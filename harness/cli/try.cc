@@ -23,7 +23,7 @@ int try_verb(TryArgs args) {
   if (!folder) return fail(folder.error());
   console.log_to(folder->log_path());
   console.note("trying " + std::string(plan->target->name()) + ", logs in " + folder->path());
-  if (plan->starts_nodes && plan->spec.net == NetMode::kPrivate) {
+  if (plan->starts_nodes && plan->in_private_net()) {
     if (auto entered = enter_private_world(folder->name()); !entered) return fail(entered.error());
   }
   for (const std::string& line : plan->not_tested) console.say("not tested: " + line);

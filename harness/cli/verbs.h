@@ -70,6 +70,7 @@ struct CertifyArgs {
   std::string shard;  // "2/4"
   std::string time_limit;  // of nightly; empty: 1h
   std::optional<int> nodes;
+  std::string net, hosts;
   std::optional<uint64_t> seed;
   std::string resume;
   std::string out = "results/certificates";
@@ -138,6 +139,8 @@ struct ListArgs {
   std::string runs = "results/runs";
 };
 int list_verb(const ListArgs& args);
+
+int clean_verb(const std::string& hosts);
 
 struct ShellArgs {
   std::string run;

@@ -10,8 +10,8 @@
 #include <cstddef>
 #include <filesystem>
 
+#include "harness/run/open_node.h"
 #include "harness/run/real_loop.h"
-#include "targets/node/local_node.h"
 #include "targets/node/private_net.h"
 
 namespace assay {
@@ -19,9 +19,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// In a network of their own all nodes use the same two.
+// Where nodes have addresses of their own all of them use this one and the next.
 constexpr int kClientPort = 2379;
-constexpr int kPeerPort = 2380;
 // Where ports on 127.0.0.1 are looked for: below what the kernel gives to outgoing connections.
 constexpr int kFirstPort = 20000;
 constexpr int kLastPort = 32000;
@@ -79,20 +78,23 @@ Result<int> free_ports(int count, std::optional<int> wanted) {
   return environment_error("no " + std::to_string(count) + " consecutive free ports on 127.0.0.1");
 }
 
+// Addresses and ports; of nodes here their folders as well.
 Result<void> lay_out(Plan& plan, const RunFolder& folder) {
   const bool host = plan.spec.net == NetMode::kHost;
-  int base = 0;
+  const bool remote = !plan.hosts.empty();
+  int base = remote ? plan.spec.base_port.value_or(kClientPort) : kClientPort;
   if (host) {
     auto found = free_ports(2 * static_cast<int>(plan.layout.nodes.size()), plan.spec.base_port);
     if (!found) return found.error();
     base = *found;
   }
   for (NodeInfo& node : plan.layout.nodes) {
-    node.address = host ? "127.0.0.1" : node_address(node.index);
-    node.client_port = host ? base + 2 * node.index : kClientPort;
-    node.peer_port = host ? base + 2 * node.index + 1 : kPeerPort;
+    if (!remote) node.address = host ? "127.0.0.1" : node_address(node.index);
+    node.client_port = host ? base + 2 * node.index : base;
+    node.peer_port = node.client_port + 1;
     auto made = folder.make_node_folder(node.name);
     if (!made) return made.error();
+    if (remote) continue;
     std::error_code error;
     node.folder = fs::absolute(*made, error);
     fs::create_directory(fs::path(node.folder) / "data", error);
@@ -128,6 +130,23 @@ std::string missing_power(const Plan& plan, const std::vector<std::unique_ptr<No
   return "";
 }
 
+std::unique_ptr<NodeCluster> make_cluster(RealLoop& loop, Plan& plan, const RunFolder& folder,
+                                          std::vector<std::unique_ptr<Node>> nodes,
+                                          const NodeClusterOptions::Hooks& hooks) {
+  plan.target->begin(plan.layout, plan.spec.op_timeout, plan.concurrency);
+  NodeClusterOptions options;
+  options.hooks = hooks;
+  if (!plan.hosts.empty())
+    options.hooks.leaving = [&plan, &folder](int node, Node& hand, bool hurried, auto done) {
+      const NodeInfo& info = plan.layout.nodes[node];
+      fetch_folder(info, hand, folder.node_path(info.name), hurried, std::move(done));
+    };
+  options.links = plan.has_links();
+  options.ready_within = plan.target->ready_within();
+  return std::make_unique<NodeCluster>(loop, *plan.target, plan.layout, std::move(nodes),
+                                       std::move(options));
+}
+
 struct Opening {
   std::vector<std::unique_ptr<Node>> nodes;
   size_t left;
@@ -141,39 +160,29 @@ void set_up_cluster(RealLoop& loop, Plan& plan, const RunFolder& folder,
   if (auto laid = lay_out(plan, folder); !laid) {
     return loop.post([error = laid.error(), done = std::move(done)] { done(error); });
   }
-  plan.target->begin(plan.layout, plan.spec.op_timeout, plan.concurrency);
   const auto opening = std::make_shared<Opening>();
   opening->nodes.resize(plan.layout.nodes.size());
   opening->left = plan.layout.nodes.size();
   for (const NodeInfo& node : plan.layout.nodes) {
-    LocalNodeOptions options;
-    options.index = node.index;
-    options.name = node.name;
-    options.run_id = folder.name();
-    options.agent_path = plan.layout.bin_dir + "/assay-agent";
-    options.data_folder = node.folder + "/data";
-    options.agent_log = node.folder + "/agent.log";
-    options.private_network = plan.spec.net == NetMode::kPrivate;
-    start_local_node(
-        loop.context(), loop, options,
-        [&loop, &plan, opening, index = node.index, hooks,
-         done](Result<std::unique_ptr<Node>> opened) {
-          if (opened) opening->nodes[index] = std::move(*opened);
-          if (!opened && !opening->error) {
-            opening->error = environment_error("node " + plan.layout.nodes[index].name + ": " +
-                                               opened.error().message);
-          }
-          if (--opening->left > 0) return;
-          if (opening->error) return done(*opening->error);
-          if (const std::string missing = missing_power(plan, opening->nodes); !missing.empty())
-            return done(environment_error(missing));
-          NodeClusterOptions options;
-          options.hooks = hooks;
-          options.links = plan.spec.net == NetMode::kPrivate;
-          options.ready_within = plan.target->ready_within();
-          done(std::make_unique<NodeCluster>(loop, *plan.target, plan.layout,
-                                             std::move(opening->nodes), std::move(options)));
-        });
+    open_node(loop, plan, folder, node.index,
+              [&loop, &plan, &folder, opening, index = node.index, hooks,
+               done](Result<RemoteNode> opened) {
+                NodeInfo& info = plan.layout.nodes[index];
+                if (opened) {
+                  info.bin_dir = opened->bin_dir;
+                  info.folder = opened->folder;
+                  opening->nodes[index] = std::move(opened->node);
+                } else if (!opening->error) {
+                  opening->error =
+                      environment_error("node " + info.name + ": " + opened.error().message);
+                }
+                if (--opening->left > 0) return;
+                if (opening->error) return done(*opening->error);
+                if (const std::string missing = missing_power(plan, opening->nodes);
+                    !missing.empty())
+                  return done(environment_error(missing));
+                done(make_cluster(loop, plan, folder, std::move(opening->nodes), hooks));
+              });
   }
 }
 
