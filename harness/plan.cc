@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <random>
 
+#include "harness/swarm.h"
 #include "nemesis/own.h"
 
 namespace assay {
@@ -138,11 +139,11 @@ Result<PlannedFault> look_up_fault(const Plan& plan, const FaultSpec& fault) {
   return PlannedFault{nemesis, fault.shapes, std::move(*settings)};
 }
 
-Result<void> plan_faults(Plan& plan) {
+// chosen: by the user, who is told where a fault is not possible; else it is left out.
+Result<void> plan_faults(Plan& plan, bool chosen) {
   const Powers powers = powers_of(plan);
-  const bool chosen = plan.spec.nemesis.has_value();
   const bool survives_kills = plan.in_process || plan.target->claims().durable != "none";
-  if (!chosen) plan.spec.nemesis = {{"partition", {}}, {"pause", {}}, {"kill", {}}};
+  if (!plan.spec.nemesis) plan.spec.nemesis = {{"partition", {}}, {"pause", {}}, {"kill", {}}};
   for (OwnFault& own : plan.target->faults())
     plan.own_faults.push_back(own_nemesis(std::move(own)));
   std::vector<FaultSpec> used;
@@ -379,6 +380,7 @@ Result<Plan> plan_target(const TestSpec& spec) {
     plan.spec.target = std::filesystem::absolute(spec.target).lexically_normal().string();
   auto info = load_target(spec.target);
   if (!info) return info.error();
+  if (spec.swarm) plan.spec = draw_swarm(plan.spec, plan.seed, *info);
   if (auto chosen = choose_workload(plan, *info); !chosen) return chosen.error();
   auto settings = settings_of(plan.spec, *info);
   if (!settings) return settings.error();
@@ -421,7 +423,7 @@ Result<Plan> make_plan(const TestSpec& spec) {
   if (!workload) return workload.error();
   plan.workload = *workload;
   if (auto widened = widen_groups(plan, spec); !widened) return widened.error();
-  if (auto faults = plan_faults(plan); !faults) return faults.error();
+  if (auto faults = plan_faults(plan, spec.nemesis.has_value()); !faults) return faults.error();
   plan_times(plan);
   if (auto planned = plan_workload(plan); !planned) return planned.error();
   note_what_is_not_claimed(plan);

@@ -235,6 +235,8 @@ const Option kOptions[] = {
        s.weak_contract = v == "weak";
        return {};
      }},
+    {"swarm",
+     [](TestSpec& s, const std::string& v) { return put(truth("swarm", v), s.swarm); }},
     {"fail-fast",
      [](TestSpec& s, const std::string& v) { return put(truth("fail-fast", v), s.fail_fast); }},
     {"bin-dir",
@@ -437,6 +439,7 @@ Value spec_to_value(const TestSpec& spec) {
   if (spec.base_port) put("base-port", *spec.base_port);
   if (spec.keep_data) put("keep-data", true);
   if (spec.weak_contract) put("contract", "weak");
+  if (spec.swarm) put("swarm", true);
   if (spec.fail_fast) put("fail-fast", true);
   if (!spec.bin_dir.empty()) put("bin-dir", spec.bin_dir);
   if (!spec.script.is_null()) put("script", spec.script);

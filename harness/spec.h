@@ -50,6 +50,7 @@ struct TestSpec {
   bool leave_running = false;
   bool keep_data = false;
   bool weak_contract = false;  // asked for: convergence, and reads that never go back
+  bool swarm = false;      // the seed draws the faults and the store's settings (swarm.h)
   bool fail_fast = false;  // the load ends at the first anomaly that is proven
   std::string bin_dir;  // empty: beside the binary
   Value script;         // steps of the workload `script`

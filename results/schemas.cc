@@ -35,6 +35,7 @@ constexpr std::string_view kSpec = R"json({
     "leave_running": {"type": "boolean"},
     "keep_data": {"type": "boolean"},
     "contract": {"enum": ["strong", "weak"]},
+    "swarm": {"type": "boolean"},
     "fail_fast": {"type": "boolean"},
     "bin_dir": {"type": "string"},
     "script": {"type": "array", "items": {"type": "object"}},

@@ -17,6 +17,7 @@ struct Settings {
   int64_t election_ms_max = 600;
   int64_t snapshot_entries = 10'000;
   int64_t snapshot_keep = 5'000;
+  int64_t segment_bytes = 16 << 20;
   std::string first_leader;         // a node's name; empty: whoever is first
   std::vector<std::string> flags;   // of assay-raft, besides
   std::string token_kind;           // empty: the policy's
@@ -88,6 +89,7 @@ class RaftTarget : public Target {
          "--election-timeout-ms=" + election_timeout(node),
          "--snapshot-entries=" + std::to_string(settings_.snapshot_entries),
          "--snapshot-keep=" + std::to_string(settings_.snapshot_keep),
+         "--segment-bytes=" + std::to_string(settings_.segment_bytes),
          "--seed=" + std::to_string(seed_ * 64 + static_cast<uint64_t>(node.index) + 1)});
     if (settings_.clock_offset_ms_max > 0)
       spec.argv.push_back("--clock-offset-ms=" + std::to_string(clock_offset_ms(node)));
@@ -178,6 +180,13 @@ Result<void> set(Settings& settings, const std::string& target, const std::strin
     (name == "snapshot-keep" ? settings.snapshot_keep : settings.snapshot_entries) = *value;
     return {};
   }
+  if (name == "segment-bytes") {
+    const auto value = number(text);
+    if (!value || *value < 4096 || *value > int64_t{1} << 30)
+      return expected(option, "bytes from 4096 to 1073741824", text);
+    settings.segment_bytes = *value;
+    return {};
+  }
   if (name == "clock-offset-ms") {
     const auto value = number(text);
     if (!value || *value < 0 || *value > 86'400'000)
@@ -217,12 +226,17 @@ TargetInfo raft_target_as(RaftPolicy policy) {
   TargetInfo info{
       .name = policy.name,
       .summary = policy.summary,
-      .options = {{"heartbeat-ms", "50", "between a leader's heartbeats"},
-                  {"election-timeout-ms", "300-600", "drawn from, by each node"},
+      .options = {{"heartbeat-ms", "50", "between a leader's heartbeats", false, {"30", "50", "75"}},
+                  {"election-timeout-ms", "300-600", "drawn from, by each node", false,
+                   {"150-300", "300-600", "300-320", "600-1200"}},
                   {"first-leader", "", "the node that is to lead at the start: n1"},
                   {"snapshot-entries", "10000",
-                   "applied entries between two snapshots; 0: none are taken"},
-                  {"snapshot-keep", "5000", "entries that stay in the log behind a snapshot"}},
+                   "applied entries between two snapshots; 0: none are taken", false,
+                   {"0", "5", "50", "500", "10000"}},
+                  {"snapshot-keep", "5000", "entries that stay in the log behind a snapshot", false,
+                   {"0", "5", "50", "5000"}},
+                  {"segment-bytes", "16777216", "after which the log begins a new file", false,
+                   {"4096", "65536", "16777216"}}},
       .workload = policy.workload};
   if (policy.clock_offset_ms_max >= 0) {
     info.options.push_back({"clock-offset-ms", std::to_string(policy.clock_offset_ms_max),

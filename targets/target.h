@@ -77,6 +77,7 @@ struct TargetOption {
   std::string fallback;  // its default
   std::string summary;
   bool canary = false;  // makes the target wrong on purpose
+  std::vector<std::string> swarm = {};  // values of which --swarm draws one; empty: it is left alone
 };
 
 // One client connection of one worker, pinned to one node. invoke() is called again only after

@@ -46,6 +46,8 @@ constexpr SpecFlag kSpecFlags[] = {
     {"keep-data", "", "keep the nodes' data folders whatever the verdict"},
     {"contract", "strong|weak",
      "what is asked of the store (default strong; weak: convergence, and reads that never go back)"},
+    {"swarm", "",
+     "each seed draws which faults there are, how they come, and the store's settings (see --seeds)"},
     {"fail-fast", "", "end the load at the first anomaly that is proven"},
     {"bin-dir", "DIR", "where assay-agent and assay-raft are (default: beside this program)"},
 };
