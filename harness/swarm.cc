@@ -28,7 +28,7 @@ TestSpec draw_swarm(const TestSpec& spec, uint64_t seed, const TargetInfo& targe
              : std::vector<FaultSpec>{{"partition", {}}, {"pause", {}}, {"kill", {}}, {"delay", {}}},
       rng.stream("faults"));
   Rng times = rng.stream("times");
-  const Nanos length = spec.time_limit / times.between(6, 24);
+  const Nanos length = std::min(milliseconds(times.between(2000, 6000)), spec.time_limit / 4);
   if (!spec.fault_duration) drawn.fault_duration = length;
   // From faults that overlap with the next of their kind's rest to long quiet between them.
   const int64_t quarters = times.between(5, 12);

@@ -491,7 +491,7 @@ class Cli {
     CLI::App* schema = define("schema", "the JSON Schema of a file that Assay writes",
                               [this] { return schema_verb(topic_); });
     schema
-        ->add_option("NAME", topic_, "spec, verdict, certificate, certificate-cell, certify, proof, result, index, history-header, history-line or target")
+        ->add_option("NAME", topic_, "spec, verdict, certificate, certificate-cell, certify, proof, result, index, history-header, history-line, target or hosts")
         ->required();
     define("version", "this program's version", [] { return version_verb(); });
   }

@@ -11,6 +11,7 @@
 
 #include <map>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "checkers/history/error.h"
@@ -34,7 +35,8 @@ struct Host {
 };
 
 // Errors are the user's input: file:line:column, what was expected, what was found. A name that
-// resolves to no address is an error of the environment.
+// resolves to no address is an error of the environment. May ask `ssh -G` and the resolver: blocks.
 Result<std::vector<Host>> read_hosts(const std::string& path);
+std::string_view hosts_schema();
 
 }  // namespace assay

@@ -1,7 +1,7 @@
 // A node on this machine: an assay-agent as a child process, spoken to through two pipes.
 //
 // On the Loop's thread, which must be the program's main thread or live as long: the agent is
-// forked from it. SIGPIPE is ignored from the first start on.
+// forked from it (child_carrier.h).
 #pragma once
 
 #include <map>
