@@ -64,7 +64,7 @@ class Validator {
     if (keyword == "additionalProperties") return check_additional(rule, schema, document);
     if (keyword == "items") return check_items(rule, document);
     if (keyword == "minItems" || keyword == "maxItems") return check_size(keyword, rule, document);
-    if (keyword == "minimum") return check_minimum(rule, document);
+    if (keyword == "minimum" || keyword == "maximum") return check_bound(keyword, rule, document);
     if (keyword == "anyOf") return check_any(rule, document);
     if (keyword == "$ref") return check(resolve(rule.as_text()), document);
     constexpr std::string_view kNotes[] = {"$schema", "$id", "$defs", "title", "description"};
@@ -143,13 +143,16 @@ class Validator {
                  " items, found " + std::to_string(size));
   }
 
-  Found check_minimum(const Value& rule, const Value& document) const {
+  Found check_bound(std::string_view keyword, const Value& rule, const Value& document) const {
     const bool number = document.is_int() || document.is_double();
     const double value = document.is_int()      ? static_cast<double>(document.as_int())
                          : document.is_double() ? document.as_double()
                                                 : 0;
-    if (!number || value >= static_cast<double>(rule.as_int())) return std::nullopt;
-    return wrong("expected at least " + rule.to_json() + ", found " + shown(document));
+    const bool least = keyword == "minimum";
+    const auto bound = static_cast<double>(rule.as_int());
+    if (!number || (least ? value >= bound : value <= bound)) return std::nullopt;
+    return wrong((least ? "expected at least " : "expected at most ") + rule.to_json() + ", found " +
+                 shown(document));
   }
 
   Found check_any(const Value& rules, const Value& document) {

@@ -1,5 +1,5 @@
 // A validator for the part of JSON Schema that Assay's own files use: type, const, enum, required,
-// properties, additionalProperties, items, minItems, maxItems, minimum, anyOf, $ref into $defs.
+// properties, additionalProperties, items, minItems, maxItems, minimum, maximum, anyOf, $ref into $defs.
 #pragma once
 
 #include <optional>

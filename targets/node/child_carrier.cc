@@ -4,10 +4,13 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <string.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <array>
 #include <boost/asio/io_context.hpp>
+#include <boost/asio/posix/stream_descriptor.hpp>
 #include <boost/asio/readable_pipe.hpp>
 #include <boost/asio/writable_pipe.hpp>
 #include <boost/asio/write.hpp>
@@ -96,10 +99,7 @@ Result<std::string> find_program(const std::string& name) {
 class ChildProcess : public std::enable_shared_from_this<ChildProcess> {
  public:
   ChildProcess(asio::io_context& io, std::function<void(ProcessEnd)> exited)
-      : exited_(std::move(exited)), io_(io), in_(io), out_(io) {}
-  ~ChildProcess() {
-    if (child_) child_->detach();  // it heals by itself, and must not be killed before
-  }
+      : exited_(std::move(exited)), io_(io), in_(io), out_(io), pidfd_(io) {}
 
   Result<void> spawn(const ChildOptions& options) {
     const auto found = find_program(options.program);
@@ -112,12 +112,17 @@ class ChildProcess : public std::enable_shared_from_this<ChildProcess> {
     const Fd err(open(log.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644));
     if (err.get() < 0) return failed("cannot open " + log, errno);
     try {
-      child_.emplace(io_, path, options.args,
-                     process::process_stdio{in.get(), out.get(), err.get()},
-                     process::process_environment(environment(options.env)), FreshProcess{});
+      process::process child(io_, path, options.args,
+                             process::process_stdio{in.get(), out.get(), err.get()},
+                             process::process_environment(environment(options.env)), FreshProcess{});
+      pid_ = static_cast<pid_t>(child.id());
+      child.detach();  // an agent heals by itself, and must not be killed before
     } catch (const boost::system::system_error& e) {
       return environment_error("cannot run " + path + ": " + e.code().message());
     }
+    const int pidfd = static_cast<int>(syscall(SYS_pidfd_open, pid_, 0));
+    if (pidfd < 0) return failed("cannot watch " + path, errno);
+    pidfd_.assign(pidfd);
     in_.assign(our_in.release());
     out_.assign(our_out.release());
     return {};
@@ -126,11 +131,7 @@ class ChildProcess : public std::enable_shared_from_this<ChildProcess> {
   void open_sink(AgentCarrier::Sink sink) {
     sink_ = std::move(sink);
     read();
-    child_->async_wait([self = shared_from_this()](const error_code& error, int) {
-      if (error) return;
-      self->exit_ = agent::exit_status(self->child_->native_exit_code());
-      self->report_end();
-    });
+    await_exit();
   }
 
   void write(std::string bytes) {
@@ -151,11 +152,27 @@ class ChildProcess : public std::enable_shared_from_this<ChildProcess> {
     out_.close(ignored);
   }
 
-  void kill() { ::kill(static_cast<pid_t>(child_->id()), SIGKILL); }
+  void kill() {
+    if (!exit_) ::kill(pid_, SIGKILL);
+  }
 
  private:
   static Error failed(const std::string& what, int error) {
     return environment_error(what + ": " + strerror(error));
+  }
+
+  // A wake-up may be a false one (of an earlier descriptor of this number), and Boost.Process would
+  // then wait for the child and stop the whole loop.
+  void await_exit() {
+    pidfd_.async_wait(asio::posix::descriptor_base::wait_read,
+                      [self = shared_from_this()](const error_code& error) {
+                        if (error) return;
+                        int status = 0;
+                        const pid_t ended = waitpid(self->pid_, &status, WNOHANG);
+                        if (ended == 0) return self->await_exit();
+                        self->exit_ = agent::exit_status(ended == self->pid_ ? status : 0);
+                        self->report_end();
+                      });
   }
 
   void close_input() {
@@ -201,7 +218,8 @@ class ChildProcess : public std::enable_shared_from_this<ChildProcess> {
   asio::io_context& io_;
   asio::writable_pipe in_;
   asio::readable_pipe out_;
-  std::optional<process::process> child_;
+  asio::posix::stream_descriptor pidfd_;
+  pid_t pid_ = -1;
   AgentCarrier::Sink sink_;
   std::deque<std::string> queue_;
   std::array<char, 65'536> buffer_;

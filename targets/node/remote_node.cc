@@ -20,6 +20,7 @@ namespace {
 namespace asio = boost::asio;
 
 constexpr Nanos kPatience = seconds(8);  // with a command on the host that does nothing
+constexpr int kLocked = 75;              // how flock ends when somebody else has it
 constexpr const char* kMark = "assay-host:";
 constexpr const char* kDefaultCache = "~/.cache/assay";
 
@@ -139,9 +140,9 @@ class Reaching : public std::enable_shared_from_this<Reaching> {
         "say \"machine=$(uname -s) $(uname -m)\"\n"
         "say \"driver=${SSH_CONNECTION%% *}\"\n"
         "c=" + cache_word(host()) + "\n"
-        "b=\"$c/bin/" + hash_ + "\"; f=\"$c/runs/\"" + shell_word(options_.run_id + "/" + host().name) + "\n"
-        "say \"bin=$b\"; say \"folder=$f\"\n"
-        "w=$(mkdir -p \"$b\" \"$f\" 2>&1 && touch \"$f/.try\" 2>&1 && rm -f \"$f/.try\" 2>&1) || say \"unwritable=$w\"\n";
+        "b=\"$c/bin/" + hash_ + "\"\n"
+        "say \"cache=$c\"; say \"bin=$b\"\n"
+        "w=$(mkdir -p \"$b\" \"$c/runs\" 2>&1 && touch \"$c/lock\" 2>&1) || say \"unwritable=$w\"\n";
     for (const Program& program : programs_)
       script += "if [ -x \"$b\"/" + shell_word(program.name) + " ]; then say have=" + shell_word(program.name) + "; fi\n";
     if (host().sudo) script += "w=$(sudo -n true 2>&1) || say \"nosudo=$w\"\n";
@@ -165,7 +166,8 @@ class Reaching : public std::enable_shared_from_this<Reaching> {
                     ": build Assay for it, and say where by --bin-dir");
     }
     node_.bin_dir = said.one("bin");
-    node_.folder = said.one("folder");
+    cache_ = said.one("cache");
+    node_.folder = cache_ + "/runs/" + options_.run_id + "." + host().name;
     driver_ = said.one("driver");
     if (const std::string why = said.one("unwritable"); !why.empty())
       return fail("its cache folder cannot be written (" + why + "): \"cache\" in the hosts file names another");
@@ -200,13 +202,17 @@ class Reaching : public std::enable_shared_from_this<Reaching> {
     const std::string agent = agent_name();
     std::vector<std::string> words;
     if (host().sudo) words = {"sudo", "-n"};
-    words.push_back("env");
+    words.emplace_back("env");
     for (const auto& [name, value] : host().env) words.push_back(name + "=" + value);
     words.push_back(std::string(agent::kRunVariable) + "=" + options_.run_id);
     words.push_back(std::string(agent::kNodeVariable) + "=" + host().name);
     words.insert(words.end(), {node_.bin_dir + "/" + agent, "--data", node_.folder});
     if (!options_.beat) words.push_back("--no-beat");
-    const std::string script = "cd " + shell_word(node_.folder) + " && exec " + shell_line(words);
+    // Two runs would break each other's links: the lock is held as long as the agent lives.
+    const std::string folder = shell_word(node_.folder);
+    const std::string script = "mkdir -p " + folder + " && cd " + folder + " || exit 1\n"
+        "l=; command -v flock >/dev/null && l=" + shell_word("flock -o -n -E " + std::to_string(kLocked)) + "\n"
+        "exec $l ${l:+" + shell_word(cache_ + "/lock") + "} " + shell_line(words);
     auto carrier = shell_->carry(script, options_.agent_log);
     if (!carrier) return fail(carrier.error().message);
     auto made = std::make_unique<AgentNode>(loop_, AgentNodeOptions{.name = host().name,
@@ -217,9 +223,14 @@ class Reaching : public std::enable_shared_from_this<Reaching> {
     AgentNode& node = *made;
     node_.node = std::move(made);
     node.connect(std::move(*carrier), [self = shared_from_this()](const Result<void>& greeted) {
-      if (!greeted) return self->fail(greeted.error().message);
+      if (!greeted) return self->fail(self->not_greeted(greeted.error().message));
       self->done_(std::move(self->node_));
     });
+  }
+
+  std::string not_greeted(const std::string& why) const {
+    if (why.find("exited with " + std::to_string(kLocked)) == std::string::npos) return why;
+    return "another run uses this host (" + cache_ + "/lock is held): wait for its end";
   }
 
   std::string agent_name() const {
@@ -233,7 +244,7 @@ class Reaching : public std::enable_shared_from_this<Reaching> {
   const RemoteNodeOptions options_;
   Node::Done<RemoteNode> done_;
   std::vector<Program> programs_, missing_;
-  std::string hash_, driver_;
+  std::string hash_, cache_, driver_;
   std::shared_ptr<RemoteShell> shell_;
   RemoteNode node_;
 };
