@@ -7,6 +7,7 @@
 #include <boost/asio/io_context.hpp>
 #include <fstream>
 #include <map>
+#include <optional>
 #include <sstream>
 
 #include "targets/node/agent/protocol.h"
@@ -111,6 +112,33 @@ void open_shell(asio::io_context& io, Loop& loop, const Host& host,
   (host.via.empty() ? open_ssh_shell : open_via_shell)(io, loop, host, std::move(done));
 }
 
+// What a shell prints at its start comes before the agent's words: it is dropped up to the mark.
+class AfterMark : public AgentCarrier {
+ public:
+  explicit AfterMark(std::unique_ptr<AgentCarrier> inner) : inner_(std::move(inner)) {}
+  void open(Sink sink) override {
+    const auto before = std::make_shared<std::optional<std::string>>("");
+    auto received = std::move(sink.received);
+    sink.received = [before, received = std::move(received)](std::string_view bytes) {
+      if (!*before) return received(bytes);
+      **before += bytes;
+      const std::string mark = std::string(kMark) + "agent\n";
+      const size_t at = (*before)->find(mark);
+      if (at == std::string::npos) return;
+      const std::string rest = (*before)->substr(at + mark.size());
+      before->reset();
+      if (!rest.empty()) received(rest);
+    };
+    inner_->open(std::move(sink));
+  }
+  void write(std::string bytes) override { inner_->write(std::move(bytes)); }
+  void end_input() override { inner_->end_input(); }
+  void kill() override { inner_->kill(); }
+
+ private:
+  std::unique_ptr<AgentCarrier> inner_;
+};
+
 class Reaching : public std::enable_shared_from_this<Reaching> {
  public:
   Reaching(asio::io_context& io, Loop& loop, const RemoteNodeOptions& options, Node::Done<RemoteNode> done)
@@ -211,6 +239,7 @@ class Reaching : public std::enable_shared_from_this<Reaching> {
     // Two runs would break each other's links: the lock is held as long as the agent lives.
     const std::string folder = shell_word(node_.folder);
     const std::string script = "mkdir -p " + folder + " && cd " + folder + " || exit 1\n"
+        "echo " + kMark + "agent\n"
         "l=; command -v flock >/dev/null && l=" + shell_word("flock -o -n -E " + std::to_string(kLocked)) + "\n"
         "exec $l ${l:+" + shell_word(cache_ + "/lock") + "} " + shell_line(words);
     auto carrier = shell_->carry(script, options_.agent_log);
@@ -222,7 +251,7 @@ class Reaching : public std::enable_shared_from_this<Reaching> {
                                                                     .beat = options_.beat});
     AgentNode& node = *made;
     node_.node = std::move(made);
-    node.connect(std::move(*carrier), [self = shared_from_this()](const Result<void>& greeted) {
+    node.connect(std::make_unique<AfterMark>(std::move(*carrier)), [self = shared_from_this()](const Result<void>& greeted) {
       if (!greeted) return self->fail(self->not_greeted(greeted.error().message));
       self->done_(std::move(self->node_));
     });
