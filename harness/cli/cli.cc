@@ -472,12 +472,29 @@ class Cli {
         ->type_name("DIR");
   }
 
+  void define_lab() {
+    CLI::App* sub = define("lab", "SSH nodes on this machine: namespaces with an sshd each (root)",
+                           [this] { return lab_verb(lab_); });
+    sub->add_option("WHAT", lab_.what, "up, down (also what a crash has left), or status")
+        ->required()
+        ->check(CLI::IsMember({"up", "down", "status"}));
+    sub->add_option("--nodes", lab_.nodes, "of up: how many (default 5)")->check(CLI::Range(1, 64));
+    sub->add_option("--name", lab_.name, "several labs may be up at once (default lab)")
+        ->type_name("LAB")
+        ->check(not_empty());
+    sub->add_option("-o,--output", lab_.out,
+                    "of up: where the hosts file for --hosts goes (default: standard output)")
+        ->type_name("HOSTS")
+        ->check(not_empty());
+  }
+
   void define_others() {
     CLI::App* shell = define("shell", "a shell inside a node of a run kept with --leave-running",
                              [this] { return shell_verb(shell_); });
     shell->add_option("RUN", shell_.run, "a run folder, its name, or latest")->required();
     shell->add_option("NODE", shell_.node, "such as n1")->required();
     shell->add_option("CMD", shell_.command, "instead of a shell, after --");
+    define_lab();
     CLI::App* clean = define("clean", "remove from hosts what Assay keeps there",
                              [this] { return clean_verb(topic_); });
     clean->add_option("--hosts", topic_, "the machines: JSON")
@@ -531,6 +548,7 @@ class Cli {
   ConvertArgs convert_;
   ReportArgs report_;
   ListArgs list_;
+  LabArgs lab_;
   ShellArgs shell_;
 };
 

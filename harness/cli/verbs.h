@@ -142,6 +142,14 @@ int list_verb(const ListArgs& args);
 
 int clean_verb(const std::string& hosts);
 
+struct LabArgs {
+  std::string what;  // up, down, status
+  std::string name = "lab";
+  int nodes = 5;
+  std::string out;  // of up: the hosts file; empty: standard output
+};
+int lab_verb(const LabArgs& args);
+
 struct ShellArgs {
   std::string run;
   std::string node;
