@@ -488,6 +488,20 @@ class Cli {
         ->check(not_empty());
   }
 
+  void define_doctor() {
+    CLI::App* sub = define("doctor", "what works here and on hosts, and what to do about the rest", [this] {
+      doctor_.voice = voice_;
+      return doctor_verb(doctor_);
+    });
+    sub->add_option("--hosts", doctor_.hosts, "also the machines of this file: JSON")
+        ->type_name("FILE")
+        ->check(not_empty());
+    sub->add_option("--bin-dir", doctor_.bin_dir,
+                    "where assay-agent and assay-raft are (default: beside this program)")
+        ->type_name("DIR");
+    sub->add_flag("--json", voice_.json, "as JSON");
+  }
+
   void define_others() {
     CLI::App* shell = define("shell", "a shell inside a node of a run kept with --leave-running",
                              [this] { return shell_verb(shell_); });
@@ -495,6 +509,7 @@ class Cli {
     shell->add_option("NODE", shell_.node, "such as n1")->required();
     shell->add_option("CMD", shell_.command, "instead of a shell, after --");
     define_lab();
+    define_doctor();
     CLI::App* clean = define("clean", "remove from hosts what Assay keeps there",
                              [this] { return clean_verb(topic_); });
     clean->add_option("--hosts", topic_, "the machines: JSON")
@@ -549,6 +564,7 @@ class Cli {
   ReportArgs report_;
   ListArgs list_;
   LabArgs lab_;
+  DoctorArgs doctor_;
   ShellArgs shell_;
 };
 

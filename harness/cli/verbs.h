@@ -150,6 +150,13 @@ struct LabArgs {
 };
 int lab_verb(const LabArgs& args);
 
+struct DoctorArgs {
+  std::string hosts;  // a file; empty: this machine alone
+  std::string bin_dir;
+  Voice voice;
+};
+int doctor_verb(const DoctorArgs& args);
+
 struct ShellArgs {
   std::string run;
   std::string node;

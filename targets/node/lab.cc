@@ -69,24 +69,6 @@ Result<void> check_name(const std::string& name) {
                      name + "\"");
 }
 
-Result<void> check_means() {
-  if (geteuid() != 0)
-    return environment_error("a lab needs root: network namespaces, and an sshd in each");
-  const struct {
-    const char* tool;
-    const char* package;
-  } needed[] = {{"ip", "iproute2"},
-                {"nsenter", "util-linux"},
-                {"sshd", "openssh-server"},
-                {"ssh-keygen", "openssh-client"},
-                {"ssh", "openssh-client"}};
-  for (const auto& [tool, package] : needed) {
-    if (!agent::find_tool(tool).empty()) continue;
-    return environment_error(std::string(tool) + " not found: install the package " + package);
-  }
-  return {};
-}
-
 // One process at a time makes or removes labs. The folder of all labs goes with the last of them.
 class LabLock {
  public:
@@ -454,9 +436,27 @@ Result<Lab> build_lab(const LabOptions& options) {
 
 }  // namespace
 
+Result<void> lab_means() {
+  if (geteuid() != 0)
+    return environment_error("a lab needs root: network namespaces, and an sshd in each");
+  const struct {
+    const char* tool;
+    const char* package;
+  } needed[] = {{"ip", "iproute2"},
+                {"nsenter", "util-linux"},
+                {"sshd", "openssh-server"},
+                {"ssh-keygen", "openssh-client"},
+                {"ssh", "openssh-client"}};
+  for (const auto& [tool, package] : needed) {
+    if (!agent::find_tool(tool).empty()) continue;
+    return environment_error(std::string(tool) + " not found: install the package " + package);
+  }
+  return {};
+}
+
 Result<Lab> lab_up(const LabOptions& options) {
   if (auto named = check_name(options.name); !named) return named.error();
-  if (auto means = check_means(); !means) return means.error();
+  if (auto means = lab_means(); !means) return means.error();
   const auto lock = LabLock::take();
   if (!lock) return lock.error();
   if (is_up(options.name))

@@ -48,6 +48,9 @@ struct Lab {
   std::string hosts_file() const { return folder + "/hosts.json"; }
 };
 
+// What a lab needs here: root, and some tools.
+Result<void> lab_means();
+
 // A name that is no lab's name is an input error; anything else an error of the environment, after
 // which, as after an interruption, nothing is left.
 Result<Lab> lab_up(const LabOptions& options);
