@@ -151,12 +151,7 @@ class HostExam : public std::enable_shared_from_this<HostExam> {
 
   void tidy() {
     node_.node->remove_folder(node_.folder, [self = shared_from_this()](const Result<void>&) {
-      const CommandSpec rest{.argv = {"rmdir", fs::path(self->node_.folder).parent_path()},
-                             .cwd = "/",
-                             .deadline = kCommandPatience};
-      self->node_.node->run(rest, [self](const Result<CommandOutput>&) {
-        self->node_.node->close([self](const Result<void>&) { self->done_(std::move(self->diagnosis_)); });
-      });
+      self->node_.node->close([self](const Result<void>&) { self->done_(std::move(self->diagnosis_)); });
     });
   }
 

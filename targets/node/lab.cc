@@ -69,6 +69,21 @@ Result<void> check_name(const std::string& name) {
                      name + "\"");
 }
 
+// The servers of a lab, by their command lines: "sshd: /usr/sbin/sshd -f FOLDER/n1/sshd_config …".
+// Of no folder: every sshd.
+std::vector<pid_t> servers_in(const std::string& folder) {
+  std::vector<pid_t> found;
+  for (pid_t process : agent::all_processes()) {
+    const std::string of_process = "/proc/" + std::to_string(process);
+    if (text_of(of_process + "/comm") != "sshd\n") continue;
+    std::string command = text_of(of_process + "/cmdline");
+    std::replace(command.begin(), command.end(), '\0', ' ');
+    if (folder.empty() || command.find(" -f " + folder + "/") != std::string::npos)
+      found.push_back(process);
+  }
+  return found;
+}
+
 // One process at a time makes or removes labs. The folder of all labs goes with the last of them.
 class LabLock {
  public:
@@ -77,13 +92,14 @@ class LabLock {
     for (;; std::this_thread::sleep_for(std::chrono::milliseconds(20))) {
       std::error_code error;
       fs::create_directories(kLabs, error);
-      LabLock lock(open(kLabs, O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-      if (lock.fd_ < 0) return failed(std::string("cannot make ") + kLabs, errno);
+      const int fd = open(kLabs, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+      if (fd < 0 && errno != ENOENT) return failed(std::string("cannot make ") + kLabs, errno);
       struct stat locked {
       }, there{};
-      if (flock(lock.fd_, LOCK_EX | LOCK_NB) == 0 && fstat(lock.fd_, &locked) == 0 &&
+      if (fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) == 0 && fstat(fd, &locked) == 0 &&
           stat(kLabs, &there) == 0 && locked.st_ino == there.st_ino)
-        return lock;
+        return LabLock(fd);
+      if (fd >= 0) close(fd);
       if (Clock::now() > deadline)
         return environment_error("another `assay lab` has been at work for a minute");
     }
@@ -102,7 +118,7 @@ class LabLock {
   static void remove_if_last() {
     if (!lab_names().empty()) return;
     if (fs::exists(kMadeServerFolder)) {
-      rmdir(kServerFolder);
+      if (servers_in("").empty()) rmdir(kServerFolder);  // nobody else has come to need it
       unlink(kMadeServerFolder);
     }
     rmdir(kLabs);
@@ -292,19 +308,6 @@ Result<void> start_sshd(const LabNode& node) {
       {}, 20'000);
   if (!started) return environment_error("sshd of " + node.name + ": " + started.error().message);
   return {};
-}
-
-// The servers of a lab, by their command lines: "sshd: /usr/sbin/sshd -f FOLDER/n1/sshd_config …"
-std::vector<pid_t> servers_in(const std::string& folder) {
-  std::vector<pid_t> found;
-  for (pid_t process : agent::all_processes()) {
-    const std::string of_process = "/proc/" + std::to_string(process);
-    if (text_of(of_process + "/comm") != "sshd\n") continue;
-    std::string command = text_of(of_process + "/cmdline");
-    std::replace(command.begin(), command.end(), '\0', ' ');
-    if (command.find(" -f " + folder + "/") != std::string::npos) found.push_back(process);
-  }
-  return found;
 }
 
 // What an SSH client says that does not come in; empty where it comes in.
