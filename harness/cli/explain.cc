@@ -109,6 +109,14 @@ constexpr Topic kTopics[] = {
      "asks for no password (\"sudo\":true). The programs are uploaded once, into ~/.cache/assay, which\n"
      "`assay clean --hosts FILE` removes; nothing else is left there, also when the driver is killed.\n"
      "Next: `assay doctor --hosts FILE`; `assay lab up` makes such hosts on this machine."},
+    {"lab",
+     "A lab is a set of hosts that are none: `assay lab up` (root) makes a network namespace for each, with an address and\n"
+     "an sshd of its own, and prints the file for --hosts. Keys, known_hosts and a folder for each node are in\n"
+     "/var/lib/assay-lab/LAB. This machine gets one link, al-LAB, with an address of a private network to which it had no\n"
+     "route; the nodes' bridge is in a namespace of its own, so this machine's firewall sees what is to or from the driver,\n"
+     "and nothing else. Files and processes are this machine's own.\n"
+     "`assay lab down` removes all of it, also what a crash has left; `assay lab status` says which nodes answer.\n"
+     "Next: `assay doctor --hosts lab.json`, `assay run --hosts lab.json`; `ip netns exec assay.LAB.n1 ss -t` looks in."},
     {"witness",
      "The smallest set of operations, found by weakening the others, that no legal order "
      "explains."},

@@ -39,7 +39,7 @@ class LabCommand : public testing::Test {
            fs::exists("/var/lib/assay-lab/" + name_);
   }
 
-  const std::string name_ = "e" + std::to_string(::getpid() % 1'000'000);
+  const std::string name_ = "l" + std::to_string(::getpid() % 1'000'000);
   ScratchFolder scratch_;
 };
 

@@ -488,6 +488,8 @@ std::vector<std::string> lab_names() {
 
 Result<Lab> find_lab(const std::string& name) {
   if (auto named = check_name(name); !named) return named.error();
+  if (access(kLabs, F_OK) == 0 && access(state_file(name).c_str(), F_OK) != 0 && errno == EACCES)
+    return environment_error("the lab " + name + " is root's");
   const Json state = Json::parse(text_of(state_file(name)), nullptr, false);
   if (state.is_object() && state.contains("network") && state["network"].is_string() &&
       parse_network(state["network"].get<std::string>() + ".0") && state.contains("nodes") &&
@@ -540,9 +542,9 @@ Result<void> reboot_lab_node(const Lab& lab, size_t index) {
 }
 
 std::vector<std::string> lab_ssh(const Lab& lab, size_t node, std::vector<std::string> command) {
-  std::vector<std::string> argv{"ssh", "-F", "none", "-n", "-q"};
+  std::vector<std::string> argv{"ssh", "-F", "none", "-n"};
   for (const std::string& option :
-       {std::string("BatchMode=yes"), std::string("ConnectTimeout=5"),
+       {std::string("LogLevel=ERROR"), std::string("BatchMode=yes"), std::string("ConnectTimeout=5"),
         std::string("IdentitiesOnly=yes"), std::string("IdentityAgent=none"),
         std::string("StrictHostKeyChecking=yes"), std::string("GlobalKnownHostsFile=none"),
         "UserKnownHostsFile=" + lab.folder + "/known_hosts"})
