@@ -72,17 +72,24 @@ Prerequisite disk(const Facts& facts, const std::optional<Nanos>& fsync) {
   return found;
 }
 
+bool may_mount(const Facts& facts) {
+  constexpr int kSysAdmin = 21;
+  return std::strtoull(facts.one("capabilities").c_str(), nullptr, 16) >> kSysAdmin & 1;
+}
+
 Prerequisite fuse(const Facts& facts) {
   const char* what = "disk faults";
-  if (facts.number("fuse_opens") == 1 && facts.number("uid") == 0)
+  if (facts.number("fuse_opens") == 1 && may_mount(facts))
     return {.what = what, .text = "FUSE: /dev/fuse opens"};
   Prerequisite found{.what = what, .outcome = Outcome::kFails};
   if (facts.number("fuse") == 0) {
     found.text = "FUSE: there is no /dev/fuse";
     found.remedy = "modprobe fuse, or give the container the device";
   } else {
-    found.text = facts.number("uid") == 0 ? "FUSE: /dev/fuse does not open here" : "FUSE: not root";
-    found.remedy = "be root, outside of a container";
+    found.text = facts.number("uid") != 0 ? "FUSE: not root"
+                 : may_mount(facts)       ? "FUSE: /dev/fuse does not open here"
+                                          : "FUSE: root without CAP_SYS_ADMIN, as in a container";
+    found.remedy = "be root, outside of a container or in a privileged one";
   }
   return found;
 }
@@ -196,6 +203,7 @@ say machine "$(uname -m)"
 say cores "$(nproc)"
 say memory_kb "$(sed -n 's/^MemTotal: *\([0-9]*\).*/\1/p' /proc/meminfo)"
 say uid "$(id -u)"
+say capabilities "$(sed -n 's/^CapEff:[[:space:]]*//p' /proc/self/status)"
 say folder "$f"
 if t=$(mktemp "$f/.assay-doctor-XXXXXX" 2>/dev/null); then rm -f "$t"; say writable 1; fi
 say free_kb "$(df -Pk "$f" 2>/dev/null | awk 'NR == 2 { print $4 }')"

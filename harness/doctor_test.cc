@@ -11,6 +11,7 @@ namespace {
 // A machine on which all is well, as its shell would tell it.
 constexpr char kWell[] =
     "fact:system=Linux 6.1\nfact:machine=x86_64\nfact:cores=8\nfact:memory_kb=16000000\nfact:uid=0\n"
+    "fact:capabilities=000001ffffffffff\n"
     "fact:folder=/work\nfact:writable=1\nfact:free_kb=90000000\nfact:file_system=ext2/ext3\n"
     "fact:have=ip\nfact:have=nft\nfact:have=iptables\nfact:have=ss\nfact:have=etcd\n"
     "fact:have=redis-server\nfact:fuse=1\nfact:fuse_opens=1\nfact:faketime=/usr/lib/libfaketimeMT.so.1\n"
@@ -66,7 +67,8 @@ TEST(Doctor, SaysWhatToDoAboutEachThingThatIsMissing) {
       {"partitions", no_cut, "not permitted", "root", true},
       {"slow links", no_delay, "iptables not found", "delay"},
       {"disk faults", but("fuse", ""), "/dev/fuse", "modprobe fuse"},
-      {"disk faults", but("uid", "1000"), "not root", "be root"},
+      {"disk faults", but("capabilities", "00000000a80425fb"), "CAP_SYS_ADMIN", "privileged"},
+      {"disk faults", but("fuse_opens", ""), "does not open", "be root"},
       {"clock faults", but("faketime", ""), "not there", "package libfaketime"},
       {"cgroups", but("cgroup", ""), "freezer, cpu, memory", "root"},
       {"cgroups", but("cgroup", "2 - /sys/fs/cgroup cpu,memory"), "freezer, cpu, memory", "root"},

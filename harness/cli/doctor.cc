@@ -120,7 +120,9 @@ Diagnosis diagnose_here(const ExamineOptions& options, bool for_hosts) {
   Prerequisite network{.what = "private network", .text = "a run has a network of its own", .needed = true};
   if (!in_private) {
     network.outcome = Outcome::kFails;
+    constexpr std::string_view kPrefix = "no private network: ";
     network.text = in_private.error().message;
+    if (network.text.starts_with(kPrefix)) network.text.erase(0, kPrefix.size());
   }
   here.prerequisites.insert(here.prerequisites.begin(), network);
   here.prerequisites.insert(here.prerequisites.end(), {programs(options.bin_dir), lab(), keys()});

@@ -23,6 +23,7 @@
 #include "targets/node/agent/child.h"
 #include "targets/node/agent/proc_fs.h"
 #include "targets/node/net_namespace.h"
+#include "targets/node/refusal.h"
 
 namespace assay {
 namespace {
@@ -442,6 +443,8 @@ Result<Lab> build_lab(const LabOptions& options) {
 Result<void> lab_means() {
   if (geteuid() != 0)
     return environment_error("a lab needs root: network namespaces, and an sshd in each");
+  if (!namespace_facts().has_sys_admin)
+    return environment_error("a lab needs CAP_SYS_ADMIN: make the container privileged");
   const struct {
     const char* tool;
     const char* package;

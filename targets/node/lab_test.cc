@@ -160,6 +160,24 @@ TEST_F(LabTest, DownRemovesWhatIsLeftOfADamagedLab) {
   }
 }
 
+// Of the first kind of cgroups: there a frozen process does not even die.
+TEST_F(LabTest, DownKillsWhatIsFrozen) {
+  const Lab lab = up(1);
+  const std::string group = "/sys/fs/cgroup/freezer/assay-" + lab.name;
+  if (!fs::exists("/sys/fs/cgroup/freezer/tasks") || !fs::create_directory(group))
+    GTEST_SKIP() << "no freezer here";
+  const pid_t daemon = start_daemon(lab, 0);
+  std::ofstream(group + "/cgroup.procs") << daemon;
+  std::ofstream(group + "/freezer.state") << "FROZEN";
+  ASSERT_TRUE(agent::eventually([&] { return agent::read_whole(group + "/freezer.state") == "FROZEN\n"; }));
+  const auto down = lab_down(lab.name);
+  EXPECT_TRUE(down.ok()) << down.error().message;
+  EXPECT_FALSE(agent::process_runs(daemon));
+  EXPECT_EQ(traces_of(lab.name), kNothing);
+  std::ofstream(group + "/freezer.state") << "THAWED";
+  EXPECT_TRUE(agent::eventually([&] { return rmdir(group.c_str()) == 0; }));
+}
+
 TEST_F(LabTest, WhatIsMountedInItsFolderIsLetGoNotRemoved) {
   const Lab lab = up(1);
   ASSERT_EQ(lab.nodes.size(), 1u);
