@@ -52,8 +52,8 @@ Result<TargetInfo::Settings> settings_of(const TestSpec& spec, const TargetInfo&
     settings.emplace_back(option.name, option.fallback);
   const std::string prefix = info.name + ".";
   for (const auto& [set, value] : spec.set) {
-    const std::string& path = set;  // clang captures no structured binding
-    if (path.starts_with(spec.workload + ".")) continue;         // workload_settings_of
+    const std::string& path = set;                        // clang captures no structured binding
+    if (path.starts_with(spec.workload + ".")) continue;  // workload_settings_of
     if (find_nemesis(path.substr(0, path.find('.')))) continue;  // fault_settings_of
     const bool ours = path.starts_with(prefix);
     const auto found = std::find_if(settings.begin(), settings.end(), [&](const auto& setting) {
@@ -99,11 +99,10 @@ Result<std::map<std::string, std::string>> fault_settings_of(const TestSpec& spe
     if (!path.starts_with(prefix)) continue;
     const std::string name = path.substr(prefix.size());
     if (std::none_of(known.begin(), known.end(), [&](const auto& o) { return o.name == name; }))
-      return unknown("setting", path,
-                     known.empty() ? "those of the target: the nemesis has none"
-                                   : names_of(known, [&](const NemesisOption& o) {
-                                       return prefix + o.name;
-                                     }));
+      return unknown(
+          "setting", path,
+          known.empty() ? "those of the target: the nemesis has none"
+                        : names_of(known, [&](const NemesisOption& o) { return prefix + o.name; }));
     settings[name] = value;
   }
   if (auto accepted = nemesis.accepts(settings); !accepted) return accepted.error();
@@ -113,7 +112,13 @@ Result<std::map<std::string, std::string>> fault_settings_of(const TestSpec& spe
 Powers powers_of(const Plan& plan) {
   if (!plan.starts_nodes) return {};
   const bool links = plan.has_links() && plan.layout.nodes.size() > 1;
-  return {.kill = true, .pause = true, .cut = links, .run = true, .delay = links};
+  Powers powers{
+      .kill = true, .pause = true, .cut = links, .run = true, .delay = links, .faults = true};
+  const std::string clock = plan.target->claims().clock;
+  if (clock.starts_with("no: "))
+    powers.absent["clock"] =
+        "the clock of " + plan.spec.target + " cannot be skewed: " + clock.substr(4);
+  return powers;
 }
 
 Result<PlannedFault> look_up_fault(const Plan& plan, const FaultSpec& fault) {
@@ -160,7 +165,9 @@ Result<void> plan_faults(Plan& plan, bool chosen) {
       plan.faults.push_back(*fault);
       continue;
     }
-    const std::string why = plan.in_process ? "the target " + plan.spec.target + " has no nodes"
+    const auto absent = powers.absent.find(std::string(fault->nemesis->node_fault()));
+    const std::string why = absent != powers.absent.end() ? absent->second
+                            : plan.in_process ? "the target " + plan.spec.target + " has no nodes"
                             : !plan.starts_nodes ? plan.spec.target + " starts no nodes"
                             : plan.layout.nodes.size() == 1
                                 ? "one node has no other to be cut off from"
@@ -320,8 +327,9 @@ void note_what_is_not_claimed(Plan& plan) {
     plan.not_claimed.push_back(
         "guarded writes are not claimed: workloads that need them are not run");
   if (!claims.orderable && !claims.token_kind.empty())
-    plan.not_claimed.push_back("an order of tokens (" + claims.token_kind +
-                               "): they are compared for equality only, and no watch begins at one");
+    plan.not_claimed.push_back(
+        "an order of tokens (" + claims.token_kind +
+        "): they are compared for equality only, and no watch begins at one");
   if (plan.starts_nodes && claims.durable != "sync")
     plan.not_claimed.push_back("acknowledged writes are not claimed to survive power loss");
   if (claims.watch && !asks(*plan.load, f::watch))
@@ -442,7 +450,8 @@ std::string Plan::faults_name() const {
 
 bool of_weak_contract(std::string_view checker) {
   static const std::vector<std::string_view> asked = {
-      "snapshot-reads", "convergence", "dirty-reads", "stats", "non-vacuity", "availability", "node-exits"};
+      "snapshot-reads", "convergence",  "dirty-reads", "stats",
+      "non-vacuity",    "availability", "node-exits"};
   return std::find(asked.begin(), asked.end(), checker) != asked.end();
 }
 

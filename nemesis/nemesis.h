@@ -56,6 +56,15 @@ class Nemesis {
   // Whether the values of its options are right: else an input error.
   virtual Result<void> accepts(const std::map<std::string, std::string>&) const { return {}; }
   virtual bool available(const Powers& powers) const = 0;
+  // The kind of fault that the nodes' agents must know for it; empty: none.
+  virtual std::string_view node_fault() const { return {}; }
+  // What the nodes must have, in a few words for people; empty: nothing in particular.
+  virtual std::string_view needs() const { return {}; }
+  // What is made ready on every node before its daemon starts (Node::prepare_fault).
+  virtual std::vector<NodeFault> prepared(const std::map<std::string, std::string>& /*settings*/,
+                                          const Claims& /*target*/) const {
+    return {};
+  }
   virtual std::unique_ptr<NemesisRun> start(Cluster& cluster,
                                             const NemesisOptions& options) const = 0;
 };

@@ -25,7 +25,7 @@ class FakeCluster : public Cluster {
     for (int i = 0; i < n; ++i) nodes_.push_back({.index = i, .name = "n" + std::to_string(i + 1)});
   }
   const std::vector<NodeInfo>& nodes() const override { return nodes_; }
-  Powers powers() const override { return {true, true, true, true, true}; }
+  Powers powers() const override { return {true, true, true, true, true, true}; }
   int leader() const override { return leader_; }
   bool runs(int node) const override { return !down.contains(node) && !paused.contains(node); }
   void kill(int node, Callback<Effect> done) override {
@@ -61,6 +61,15 @@ class FakeCluster : public Cluster {
     slow.clear();
     answer(done);
   }
+  void begin_fault(const NodeFault& fault, int node, Callback<Effect> done) override {
+    faults[{fault.kind, node}] = fault.settings;
+    answer(done);
+  }
+  void end_fault(const std::string& kind, int node, Callback<Effect> done) override {
+    faults.erase({kind, node});
+    answer(done);
+  }
+  void await_election(Nanos, Callback<int> done) override { done(elected); }
   void begin_own(const std::string& kind, int node, Callback<Effect> done) override {
     own.emplace(kind, node);
     answer(done);
@@ -73,6 +82,8 @@ class FakeCluster : public Cluster {
   int leader_ = -1;
   std::set<int> down, paused;
   std::set<std::pair<std::string, int>> own;
+  std::map<std::pair<std::string, int>, std::map<std::string, std::string>> faults;
+  int elected = -1;
   std::vector<Cut> cuts;
   std::vector<SlowLink> slow;
   std::optional<Error> broken;  // every power fails
@@ -413,12 +424,13 @@ TEST(Delay, IsOfTheLinksOfItsShapeAsItsOptionsSay) {
 TEST(Delay, RefusesSettingsThatAreWrong) {
   const struct {
     const char *name, *value, *says;
-  } rows[] = {{"by", "soon", "delay.by: expected a duration such as 300ms, at most 1 min, found \"soon\""},
-              {"by", "61s", "delay.by"},
-              {"jitter", "-1ms", "delay.jitter"},
-              {"reorder", "yes", "delay.reorder: expected true or false, found \"yes\""},
-              {"duplicate", "101", "delay.duplicate: expected a whole number from 0 to 100"},
-              {"duplicate", "5%", "delay.duplicate"}};
+  } rows[] = {
+      {"by", "soon", "delay.by: expected a duration such as 300ms, at most 1 min, found \"soon\""},
+      {"by", "61s", "delay.by"},
+      {"jitter", "-1ms", "delay.jitter"},
+      {"reorder", "yes", "delay.reorder: expected true or false, found \"yes\""},
+      {"duplicate", "101", "delay.duplicate: expected a whole number from 0 to 100"},
+      {"duplicate", "5%", "delay.duplicate"}};
   for (const auto& row : rows) {
     const auto accepted = find_nemesis("delay")->accepts({{row.name, row.value}});
     ASSERT_FALSE(accepted.ok()) << row.name << row.value;

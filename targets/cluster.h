@@ -44,7 +44,7 @@ class Cluster {
   // The node that most recently reported itself leader of the highest term, by the observer's
   // samples; -1 when none does.
   virtual int leader() const = 0;
-  // Its process was started and neither killed nor paused since, and has not ended by itself.
+  // Its process was started and neither killed nor stopped since, and has not ended by itself.
   virtual bool runs(int node) const = 0;
 
   virtual void kill(int node, Callback<Effect> done) = 0;   // SIGKILL, whole process group
@@ -56,6 +56,13 @@ class Cluster {
   // bit: the queue of every link held a packet for at least the delay.
   virtual void delay(const std::vector<SlowLink>& links, Callback<Effect> done) = 0;  // replaces
   virtual void heal_delays(Callback<Effect> done) = 0;  // of all nodes
+  // A fault of a node, by its kind. Of a node that does not run: not installed. Begun, done when it
+  // was seen whether it bites; ended, bit says that it was in force until then, and a daemon that
+  // it ended answers again.
+  virtual void begin_fault(const NodeFault& fault, int node, Callback<Effect> done) = 0;
+  virtual void end_fault(const std::string& kind, int node, Callback<Effect> done) = 0;
+  // The next node that becomes leader, by the observer's samples; -1: none did within `patience`.
+  virtual void await_election(Nanos patience, Callback<int> done) = 0;
   // A fault of the store's own, by its kind (Target::faults). Of a node that does not run: not
   // installed. Ended, bit says that it was in force until then.
   virtual void begin_own(const std::string& kind, int node, Callback<Effect> done) = 0;

@@ -1,7 +1,11 @@
 #include "targets/node_cluster.h"
 
+#include <signal.h>
+
 #include <algorithm>
+#include <map>
 #include <set>
+#include <utility>
 
 #include "targets/node/links.h"
 #include "targets/own_fault.h"
@@ -36,8 +40,20 @@ struct NodeCluster::State : std::enable_shared_from_this<NodeCluster::State> {
     bool running = false;
     bool paused = false;
     bool prepared = false;
-    std::set<std::string> own_faults;  // that were begun, and not yet seen to have ended
-    bool fell = false;                 // ended by itself under one of them
+    std::map<std::string, std::string> env;   // of its daemon, for faults that were prepared
+    std::set<std::string> own_faults;         // that were begun, and not yet seen to have ended
+    std::map<std::string, NodeFault> faults;  // of the node; likewise
+    bool fell = false;                        // ended by itself under one of them
+    bool asked = false;                       // the last end
+    bool starting = false;
+    std::vector<Callback<Effect>> others;  // who asked for a start that was under way
+
+    bool has(bool NodeFault::*property) const {
+      return std::any_of(faults.begin(), faults.end(),
+                         [&](const auto& fault) { return fault.second.*property; });
+    }
+    bool stands_still() const { return paused || has(&NodeFault::stops_daemon); }
+    bool is_held_down() const { return !own_faults.empty() || has(&NodeFault::ends_daemon); }
   };
 
   Loop& loop;
@@ -57,9 +73,18 @@ struct NodeCluster::State : std::enable_shared_from_this<NodeCluster::State> {
       if (!state) return;
       Member& member = state->members[node];
       member.running = member.paused = false;
-      const bool own = !member.own_faults.empty();
-      member.fell |= own && !asked;
-      state->options.hooks.exited(node, end.code, end.signal, asked || own || state->closing);
+      member.asked = asked;
+      // What a fault of the node does to a daemon is to kill it.
+      const bool known = !member.own_faults.empty() ||
+                         (member.has(&NodeFault::ends_daemon) && end.signal == SIGKILL);
+      member.fell |= known && !asked;
+      state->options.hooks.exited(node, end.code, end.signal, asked || known || state->closing);
+    };
+    events.on_fault_lost = [weak, node](const std::string& kind, const std::string& why) {
+      const auto state = weak.lock();
+      if (state && !state->closing)
+        state->options.hooks.lost(
+            environment_error(kind + " on " + state->name(node) + " did not hold: " + why));
     };
     events.on_lost = [weak, node](const Error& why) {
       const auto state = weak.lock();
@@ -88,12 +113,28 @@ struct NodeCluster::State : std::enable_shared_from_this<NodeCluster::State> {
   }
 
   void start(int node, Callback<Effect> done) {
-    if (members[node].running) return answer(std::move(done), Effect{true, true, ""});
-    if (!members[node].prepared) return prepare(node, std::move(done));
+    Member& member = members[node];
+    if (member.running) return answer(std::move(done), Effect{true, true, ""});
+    if (member.has(&NodeFault::ends_daemon))
+      return answer(std::move(done),
+                    Effect{true, true, name(node) + " starts when a fault of its node has ended"});
+    member.others.push_back(std::move(done));
+    if (std::exchange(member.starting, true)) return;
+    launch(node, [self = shared_from_this(), node](const Result<Effect>& started) {
+      Member& member = self->members[node];
+      member.starting = false;
+      for (const auto& waiting : std::exchange(member.others, {})) waiting(started);
+    });
+  }
+
+  void launch(int node, Callback<Effect> done) {
+    Member& member = members[node];
+    if (!member.prepared) return prepare(node, std::move(done));
     auto spec = target.daemon(layout, layout.nodes[node]);
     if (!spec) return answer(std::move(done), spec.error());
-    members[node].daemon = spec->name;
-    members[node].hand->start(
+    member.daemon = spec->name;
+    for (const auto& [variable, value] : member.env) spec->env[variable] = value;
+    member.hand->start(
         *spec, [self = shared_from_this(), node, done = std::move(done)](Result<int> pid) {
           if (!pid) return done(environment_error(self->name(node) + ": " + pid.error().message));
           self->members[node].running = true;
@@ -106,6 +147,26 @@ struct NodeCluster::State : std::enable_shared_from_this<NodeCluster::State> {
   // Once, before the first start.
   void prepare(int node, Callback<Effect> done) {
     members[node].prepared = true;
+    prepare_faults(node, 0, [self = shared_from_this(), node, done](const Result<void>& prepared) {
+      if (!prepared)
+        return done(environment_error(self->name(node) + ": " + prepared.error().message));
+      self->prepare_store(node, done);
+    });
+  }
+
+  // One after the other, from this one on.
+  void prepare_faults(int node, size_t first, Callback<void> done) {
+    if (first == options.prepared.size()) return answer<void>(std::move(done), Result<void>());
+    members[node].hand->prepare_fault(
+        options.prepared[first],
+        [self = shared_from_this(), node, first, done = std::move(done)](const auto& env) {
+          if (!env) return done(env.error());
+          self->members[node].env.insert(env->begin(), env->end());
+          self->prepare_faults(node, first + 1, done);
+        });
+  }
+
+  void prepare_store(int node, Callback<Effect> done) {
     const NodeInfo& info = layout.nodes[node];
     auto commands = target.preparations(layout, info);
     run(node, std::move(commands),
@@ -115,7 +176,7 @@ struct NodeCluster::State : std::enable_shared_from_this<NodeCluster::State> {
           if (auto spec = self->target.daemon(self->layout, info)) self->tail(node, spec->log_path);
           for (const std::string& path : self->target.logs(self->layout, info))
             self->tail(node, path);
-          self->start(node, done);
+          self->launch(node, done);
         });
   }
 
@@ -141,6 +202,8 @@ struct NodeCluster::State : std::enable_shared_from_this<NodeCluster::State> {
         [self = shared_from_this(), node, limit, done](Result<Value> status) {
           if (status) return done(Effect{true, true, self->name(node) + " answers"});
           if (!self->members[node].running) {
+            if (self->members[node].asked)
+              return done(Effect{true, false, self->name(node) + " was killed again"});
             return done(environment_error(self->name(node) +
                                           " ended before it answered: see its log in " +
                                           self->layout.nodes[node].folder));
@@ -165,11 +228,14 @@ struct NodeCluster::State : std::enable_shared_from_this<NodeCluster::State> {
       self->members[node].running = self->members[node].paused = false;
       if (!report->was_running)
         return done(Effect{true, false, self->name(node) + " was not running"});
-      const std::string how = self->name(node) + " ended by " + describe(report->end);
-      self->target.status(self->loop, self->layout.nodes[node], [how, done](Result<Value> status) {
-        if (status) return done(Effect{true, false, how + ", and yet it answers"});
-        done(Effect{true, true, how + ", its port: " + status.error().message});
-      });
+      self->confirm_down(node, self->name(node) + " ended by " + describe(report->end), done);
+    });
+  }
+
+  void confirm_down(int node, const std::string& how, Callback<Effect> done) {
+    target.status(loop, layout.nodes[node], [how, done](Result<Value> status) {
+      if (status) return done(Effect{true, false, how + ", and yet it answers"});
+      done(Effect{true, true, how + ", its port: " + status.error().message});
     });
   }
 
@@ -283,9 +349,66 @@ struct NodeCluster::State : std::enable_shared_from_this<NodeCluster::State> {
     }
   }
 
+  void begin_fault(const NodeFault& fault, int node, Callback<Effect> done) {
+    Member& member = members[node];
+    if (!member.running)
+      return answer(std::move(done), Effect{false, false, name(node) + " is not running"});
+    member.faults[fault.kind] = fault;
+    member.hand->begin_fault(
+        fault, member.daemon,
+        [self = shared_from_this(), kind = fault.kind, node,
+         done = std::move(done)](Result<FaultReport> report) {
+          if (!report)
+            return done(environment_error(self->name(node) + ": " + report.error().message));
+          const Effect seen{report->installed, report->bit,
+                            self->name(node) + ": " + report->evidence};
+          if (self->members[node].running || !seen.bit) return done(seen);
+          self->confirm_down(node, seen.evidence, done);
+        });
+  }
+
+  void end_fault(const std::string& kind, int node, Callback<Effect> done) {
+    Member& member = members[node];
+    if (!member.faults.contains(kind)) return answer(std::move(done), Effect{true, false, ""});
+    member.hand->end_fault(kind, [self = shared_from_this(), kind, node,
+                                  done = std::move(done)](Result<FaultReport> report) {
+      if (!report) return done(environment_error(self->name(node) + ": " + report.error().message));
+      const Effect seen{report->installed, report->bit,
+                        report->evidence.empty() ? "" : self->name(node) + ": " + report->evidence};
+      if (!seen.installed) return done(seen);
+      self->members[node].faults.erase(kind);
+      self->pick_up(node, seen, done);
+    });
+  }
+
+  // Polled: the observer samples about as often.
+  void await_election(Nanos patience, Callback<int> done) {
+    struct Waiting : std::enable_shared_from_this<Waiting> {
+      std::shared_ptr<State> state;
+      int leader;
+      int64_t term;
+      Nanos limit;
+      Callback<int> done;
+      void look() {
+        const int now = state->options.hooks.leader();
+        const bool elected = now >= 0 && (now != leader || state->options.hooks.term() > term);
+        if (elected || state->loop.now() >= limit || state->closing)
+          return done(elected ? now : -1);
+        state->loop.at(state->loop.now() + kPoll, [self = shared_from_this()] { self->look(); });
+      }
+    };
+    const auto waiting = std::make_shared<Waiting>();
+    waiting->state = shared_from_this();
+    waiting->leader = options.hooks.leader();
+    waiting->term = options.hooks.term();
+    waiting->limit = loop.now() + patience;
+    waiting->done = std::move(done);
+    loop.post([waiting] { waiting->look(); });
+  }
+
   void begin_own(const std::string& kind, int node, Callback<Effect> done) {
     Member& member = members[node];
-    if (!member.running || member.paused) {
+    if (!member.running || member.stands_still()) {
       return answer(std::move(done),
                     Effect{false, false,
                            name(node) + (member.running ? " stands still" : " is not running")});
@@ -308,10 +431,10 @@ struct NodeCluster::State : std::enable_shared_from_this<NodeCluster::State> {
                   });
   }
 
-  // A daemon that fell under faults of its own is started again once they have all ended.
+  // A daemon that fell under faults is started again once they have all ended.
   void pick_up(int node, Effect effect, const Callback<Effect>& done) {
     Member& member = members[node];
-    if (!member.fell || member.running || !member.own_faults.empty() || closing)
+    if (!member.fell || member.running || member.is_held_down() || closing)
       return done(std::move(effect));
     start(node, [effect, done](const Result<Effect>& started) {
       if (!started || !started->bit) return done(started);
@@ -325,9 +448,8 @@ struct NodeCluster::State : std::enable_shared_from_this<NodeCluster::State> {
   void see_off(int node, bool hurried, const std::function<void()>& done) {
     Node& hand = *members[node].hand;
     const auto end = [self = shared_from_this(), &hand, node, hurried, done](const auto&) {
-      self->options.hooks.leaving(node, hand, hurried, [&hand, done] {
-        hand.close([done](const auto&) { done(); });
-      });
+      self->options.hooks.leaving(node, hand, hurried,
+                                  [&hand, done] { hand.close([done](const auto&) { done(); }); });
     };
     const auto stop = [self = shared_from_this(), node, hurried, end] {
       Member& member = self->members[node];
@@ -407,6 +529,8 @@ void NodeCluster::close(bool hurried, std::function<void()> done) {
     // Who is cut off may not hear what undoes a fault: so the links come first.
     Node& hand = *state_->members[node.index].hand;
     hand.heal([](const auto&) {});
+    for (const auto& [kind, fault] : state_->members[node.index].faults)
+      hand.end_fault(kind, [](const auto&) {});
     hand.undelay([state = state_, node = node.index, hurried, left, done](const auto&) {
       state->see_off(node, hurried, [left, done] {
         if (--*left == 0) done();
@@ -418,11 +542,11 @@ void NodeCluster::close(bool hurried, std::function<void()> done) {
 const std::vector<NodeInfo>& NodeCluster::nodes() const { return state_->layout.nodes; }
 Powers NodeCluster::powers() const {
   const bool links = state_->options.links;
-  return {.kill = true, .pause = true, .cut = links, .run = true, .delay = links};
+  return {.kill = true, .pause = true, .cut = links, .run = true, .delay = links, .faults = true};
 }
 int NodeCluster::leader() const { return state_->options.hooks.leader(); }
 bool NodeCluster::runs(int node) const {
-  return state_->members[node].running && !state_->members[node].paused;
+  return state_->members[node].running && !state_->members[node].stands_still();
 }
 void NodeCluster::kill(int node, Callback<Effect> done) { state_->kill(node, std::move(done)); }
 void NodeCluster::start(int node, Callback<Effect> done) { state_->start(node, std::move(done)); }
@@ -436,6 +560,15 @@ void NodeCluster::delay(const std::vector<SlowLink>& links, Callback<Effect> don
 }
 void NodeCluster::heal_delays(Callback<Effect> done) { state_->heal_delays(std::move(done)); }
 void NodeCluster::resume(int node, Callback<Effect> done) { state_->resume(node, std::move(done)); }
+void NodeCluster::begin_fault(const NodeFault& fault, int node, Callback<Effect> done) {
+  state_->begin_fault(fault, node, std::move(done));
+}
+void NodeCluster::end_fault(const std::string& kind, int node, Callback<Effect> done) {
+  state_->end_fault(kind, node, std::move(done));
+}
+void NodeCluster::await_election(Nanos patience, Callback<int> done) {
+  state_->await_election(patience, std::move(done));
+}
 void NodeCluster::begin_own(const std::string& kind, int node, Callback<Effect> done) {
   state_->begin_own(kind, node, std::move(done));
 }

@@ -13,18 +13,20 @@
 namespace assay {
 
 struct NodeClusterOptions {
-  // What happens on the nodes. All but the last are set; they are called on the Loop.
+  // What happens on the nodes. Those without a default are set; they are called on the Loop.
   struct Hooks {
     std::function<void(int node)> started;
     std::function<void(int node, int code, int signal, bool expected)> exited;
     std::function<void(int node, std::string_view line)> logged;
     std::function<void(int node, const std::string& text)> diagnosed;  // Target::diagnosis
     std::function<int()> leader;                                       // Cluster::leader
+    std::function<int64_t()> term = [] { return -1; };                 // that leader's; -1: unknown
     std::function<void(Error)> lost;  // an agent died, healed by itself; a delay did not hold, …
     // Its daemon has ended, the agent not yet: what is to be kept of the node is fetched now.
     std::function<void(int node, Node& hand, bool hurried, std::function<void()> done)> leaving =
         [](int, Node&, bool, const std::function<void()>& done) { done(); };
   } hooks;
+  std::vector<NodeFault> prepared;   // before a daemon's first start: see Node::prepare_fault
   bool links = true;                 // there is a network whose links can be cut and slow
   Nanos ready_within = seconds(10);  // a started daemon must answer by then
 };
@@ -54,6 +56,9 @@ class NodeCluster : public Cluster {
   void heal_cuts(Callback<Effect> done) override;
   void delay(const std::vector<SlowLink>& links, Callback<Effect> done) override;
   void heal_delays(Callback<Effect> done) override;
+  void begin_fault(const NodeFault& fault, int node, Callback<Effect> done) override;
+  void end_fault(const std::string& kind, int node, Callback<Effect> done) override;
+  void await_election(Nanos patience, Callback<int> done) override;
   void begin_own(const std::string& kind, int node, Callback<Effect> done) override;
   void end_own(const std::string& kind, int node, Callback<Effect> done) override;
 

@@ -60,6 +60,10 @@ class FakeNode : public Node {
   void delay(const std::map<std::string, LinkDelay>&, Done<void>) override {}
   void undelay(Done<std::map<std::string, HeldPackets>>) override {}
   const std::map<std::string, Nanos>& held() const override { return held_; }
+  void prepare_fault(const NodeFault&, Done<std::map<std::string, std::string>>) override {}
+  void begin_fault(const NodeFault&, const std::string&, Done<FaultReport>) override {}
+  void end_fault(const std::string&, Done<FaultReport>) override {}
+  void look_at_fault(const std::string&, Done<FaultReport>) override {}
   void probe(const std::vector<std::string>&, Done<void>) override {}
   void observe(Done<NodeObservation>) override {}
   void fetch(const std::string&, int64_t, Done<FileContent>) override {}

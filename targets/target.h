@@ -5,6 +5,7 @@
 #pragma once
 
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -43,6 +44,9 @@ struct Claims {
   bool compacts = false;              // forgets old changes without being asked to
   std::string durable = "sync";       // sync: survives power loss; process: survives SIGKILL; none
   Nanos election_timeout_min{};       // 0: no elections
+  // How its daemons' clocks can be skewed: "hook" (they read ASSAY_CLOCK_FILE, skewed_clock.h),
+  // "libfaketime" (preloaded), or not, and why: "no: Go reads the clock past libfaketime".
+  std::string clock = "no: it is not known to heed libfaketime";
 };
 
 // What a nemesis may do to it where it runs.
@@ -52,6 +56,10 @@ struct Powers {
   bool cut = false;
   bool run = false;  // commands, on its nodes
   bool delay = false;
+  bool faults = false;  // of nodes, of every kind (Node::begin_fault) but
+  std::map<std::string, std::string> absent = {};  // these -> why
+
+  bool fault(const std::string& kind) const { return faults && !absent.contains(kind); }
 };
 
 // A fault of the store's own, by the name that --nemesis takes.
@@ -77,7 +85,8 @@ struct TargetOption {
   std::string fallback;  // its default
   std::string summary;
   bool canary = false;  // makes the target wrong on purpose
-  std::vector<std::string> swarm = {};  // values of which --swarm draws one; empty: it is left alone
+  std::vector<std::string> swarm =
+      {};  // values of which --swarm draws one; empty: it is left alone
 };
 
 // One client connection of one worker, pinned to one node. invoke() is called again only after
@@ -181,8 +190,8 @@ struct TargetInfo {
   std::string summary;
   std::vector<TargetOption> options;
   std::string workload;  // the only one that it is run with; empty: any
-  // Kinds of token of which each is sound: what its option "token" takes, its default first; empty: it
-  // has no such option.
+  // Kinds of token of which each is sound: what its option "token" takes, its default first; empty:
+  // it has no such option.
   std::vector<std::string> token_kinds;
   // The settings hold every option, with its default where nothing was set.
   using Settings = TargetSettings;

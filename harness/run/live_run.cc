@@ -369,6 +369,7 @@ class LiveRun::Impl {
               NodeLogs::keep_diagnosis(folder_, plan_.layout.nodes[node], text);
             },
         .leader = [this] { return observer_->leader(); },
+            .term = [this] { return observer_->term(); },
         .lost = [this](Error error) { fail(std::move(error)); },
     };
   }

@@ -103,6 +103,11 @@ int Observer::leader() const {
   return leader;
 }
 
+int64_t Observer::term() const {
+  const int leader = this->leader();
+  return leader < 0 ? -1 : nodes_[leader].status.int_or("term", -1);
+}
+
 const Value& Observer::status(int node) const { return nodes_[node].status; }
 
 bool Observer::converged() const {

@@ -27,6 +27,7 @@ class Observer {
   // Of the nodes that report themselves leader the one of the highest term; where they say no term,
   // the one that began to last. -1: none does.
   int leader() const;
+  int64_t term() const;  // that leader's; -1: none, or it says none
   // The last status of a node as its target gave it; null when it did not answer.
   const Value& status(int node) const;
   // All nodes answer, agree on one leader, and (for members that say it) on one applied index.

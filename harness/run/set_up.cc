@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <filesystem>
+#include <iterator>
 
 #include "harness/run/open_node.h"
 #include "harness/run/real_loop.h"
@@ -115,8 +116,13 @@ std::string missing_power(const Plan& plan, const std::vector<std::unique_ptr<No
   for (size_t i = 0; i < nodes.size(); ++i) {
     const NodePowers& have = nodes[i]->powers();
     const auto where = " is not possible on " + plan.layout.nodes[i].name + ": ";
-    Powers powers{.kill = true, .pause = true, .cut = true, .run = true, .delay = have.delay};
+    Powers powers{
+        .kill = true, .pause = true, .cut = true, .run = true, .delay = have.delay, .faults = true};
     for (const PlannedFault& fault : plan.faults) {
+      const std::string kind(fault.nemesis->node_fault());
+      const std::string why = kind.empty() ? "" : have.no_fault(kind);
+      if (!why.empty())
+        return "the nemesis \"" + std::string(fault.nemesis->kind()) + "\"" + where + why;
       const bool slow = fault.nemesis->available(powers);
       powers.cut = have.cut;
       if (!fault.nemesis->available(powers))
@@ -141,6 +147,10 @@ std::unique_ptr<NodeCluster> make_cluster(RealLoop& loop, Plan& plan, const RunF
       const NodeInfo& info = plan.layout.nodes[node];
       fetch_folder(info, hand, folder.node_path(info.name), hurried, std::move(done));
     };
+  for (const PlannedFault& fault : plan.faults) {
+    auto prepared = fault.nemesis->prepared(fault.settings, plan.target->claims());
+    std::move(prepared.begin(), prepared.end(), std::back_inserter(options.prepared));
+  }
   options.links = plan.has_links();
   options.ready_within = plan.target->ready_within();
   return std::make_unique<NodeCluster>(loop, *plan.target, plan.layout, std::move(nodes),
@@ -164,25 +174,24 @@ void set_up_cluster(RealLoop& loop, Plan& plan, const RunFolder& folder,
   opening->nodes.resize(plan.layout.nodes.size());
   opening->left = plan.layout.nodes.size();
   for (const NodeInfo& node : plan.layout.nodes) {
-    open_node(loop, plan, folder, node.index,
-              [&loop, &plan, &folder, opening, index = node.index, hooks,
-               done](Result<RemoteNode> opened) {
-                NodeInfo& info = plan.layout.nodes[index];
-                if (opened) {
-                  info.bin_dir = opened->bin_dir;
-                  info.folder = opened->folder;
-                  opening->nodes[index] = std::move(opened->node);
-                } else if (!opening->error) {
-                  opening->error =
-                      environment_error("node " + info.name + ": " + opened.error().message);
-                }
-                if (--opening->left > 0) return;
-                if (opening->error) return done(*opening->error);
-                if (const std::string missing = missing_power(plan, opening->nodes);
-                    !missing.empty())
-                  return done(environment_error(missing));
-                done(make_cluster(loop, plan, folder, std::move(opening->nodes), hooks));
-              });
+    open_node(
+        loop, plan, folder, node.index,
+        [&loop, &plan, &folder, opening, index = node.index, hooks,
+         done](Result<RemoteNode> opened) {
+          NodeInfo& info = plan.layout.nodes[index];
+          if (opened) {
+            info.bin_dir = opened->bin_dir;
+            info.folder = opened->folder;
+            opening->nodes[index] = std::move(opened->node);
+          } else if (!opening->error) {
+            opening->error = environment_error("node " + info.name + ": " + opened.error().message);
+          }
+          if (--opening->left > 0) return;
+          if (opening->error) return done(*opening->error);
+          if (const std::string missing = missing_power(plan, opening->nodes); !missing.empty())
+            return done(environment_error(missing));
+          done(make_cluster(loop, plan, folder, std::move(opening->nodes), hooks));
+        });
   }
 }
 

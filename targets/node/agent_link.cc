@@ -99,11 +99,14 @@ void AgentLink::on_hello(const Json& hello) {
   for (const Json& power : powers) {
     powers_.cut |= power == "link";
     powers_.delay |= power == "delay";
+    if (power.is_string()) powers_.faults[power] = "";
   }
   const auto absent = hello.find("absent");
   if (absent != hello.end() && absent->is_object()) {
     powers_.no_cut = text_of(*absent, "link");
     powers_.no_delay = text_of(*absent, "delay");
+    for (const auto& [power, why] : absent->items())
+      if (why.is_string()) powers_.faults[power] = why;
   }
   const auto pid = hello.find("pid");
   if (pid != hello.end() && pid->is_number_integer()) pid_ = pid->get<int>();
@@ -149,6 +152,10 @@ void AgentLink::on_event(const Json& event) {
       tell = [on_undelayed = events_.on_undelayed, why = event.at("why").get<std::string>()] {
         on_undelayed(why);
       };
+    }
+    if (kind == "fault-lost") {
+      tell = [on_fault_lost = events_.on_fault_lost, lost = event.at("kind").get<std::string>(),
+              why = event.at("why").get<std::string>()] { on_fault_lost(lost, why); };
     }
     if (kind == "unpaused") {
       tell = [on_unpaused = events_.on_unpaused, daemon = event.at("daemon").get<std::string>(),

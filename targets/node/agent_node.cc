@@ -49,6 +49,10 @@ ResumeReport read_resume(const Json& reply) {
   return {reply.at("running"), reply.at("held"), reply.at("why")};
 }
 
+FaultReport read_fault(const Json& reply) {
+  return {reply.at("installed"), reply.at("bit"), reply.at("evidence")};
+}
+
 CommandOutput read_output(const Json& reply) {
   return {read_end(reply), reply.at("timed_out"), reply.at("stdout"), reply.at("stderr"),
           reply.at("stdout_cut").get<bool>() || reply.at("stderr_cut").get<bool>()};
@@ -205,6 +209,29 @@ void AgentNode::undelay(Done<std::map<std::string, HeldPackets>> done) {
                  held[from] = {seen.at("packets"), seen.at("duplicates"), seen.at("overtaken")};
                return held;
              }));
+}
+
+void AgentNode::prepare_fault(const NodeFault& fault,
+                              Done<std::map<std::string, std::string>> done) {
+  using Environment = std::map<std::string, std::string>;
+  link_->ask("prepare", {{"kind", fault.kind}, {"settings", fault.settings}},
+             reading<Environment>(std::move(done), [](const Json& reply) {
+               return reply.at("env").get<Environment>();
+             }));
+}
+
+void AgentNode::begin_fault(const NodeFault& fault, const std::string& daemon,
+                            Done<FaultReport> done) {
+  link_->ask("fault", {{"kind", fault.kind}, {"daemon", daemon}, {"settings", fault.settings}},
+             reading<FaultReport>(std::move(done), read_fault));
+}
+
+void AgentNode::end_fault(const std::string& kind, Done<FaultReport> done) {
+  link_->ask("unfault", {{"kind", kind}}, reading<FaultReport>(std::move(done), read_fault));
+}
+
+void AgentNode::look_at_fault(const std::string& kind, Done<FaultReport> done) {
+  link_->ask("look", {{"kind", kind}}, reading<FaultReport>(std::move(done), read_fault));
 }
 
 void AgentNode::probe(const std::vector<std::string>& to, Done<void> done) {

@@ -66,6 +66,12 @@ class AgentNode : public Node {
   void delay(const std::map<std::string, LinkDelay>& from, Done<void> done) override;
   void undelay(Done<std::map<std::string, HeldPackets>> done) override;
   const std::map<std::string, Nanos>& held() const override;
+  void prepare_fault(const NodeFault& fault,
+                     Done<std::map<std::string, std::string>> done) override;
+  void begin_fault(const NodeFault& fault, const std::string& daemon,
+                   Done<FaultReport> done) override;
+  void end_fault(const std::string& kind, Done<FaultReport> done) override;
+  void look_at_fault(const std::string& kind, Done<FaultReport> done) override;
   void probe(const std::vector<std::string>& to, Done<void> done) override;
   void observe(Done<NodeObservation> done) override;
   void run(const CommandSpec& command, Done<CommandOutput> done) override;

@@ -34,12 +34,33 @@ struct ProcessEnd {
   int signal = 0;  // that killed it
 };
 
-// What the agent of a node can do, as it probed. Process faults always work.
+// What the agent of a node can do, as it probed. Kill and pause always work.
 struct NodePowers {
   bool cut = false;
   std::string no_cut;  // why not: "nft not found (package nftables)"
   bool delay = false;
   std::string no_delay;
+  std::map<std::string, std::string> faults;  // each kind -> why it is not possible; "": it is
+
+  // Why a kind is not possible here; empty where it is.
+  std::string no_fault(const std::string& kind) const {
+    const auto it = faults.find(kind);
+    return it == faults.end() ? "its agent does not know it" : it->second;
+  }
+};
+
+// A fault of a node's processes, clock or disk (agent/node_fault.h).
+struct NodeFault {
+  std::string kind;
+  std::map<std::string, std::string> settings;
+  bool ends_daemon = false;   // it may kill the daemon, which is started again at its end
+  bool stops_daemon = false;  // the daemon does nothing meanwhile
+};
+
+struct FaultReport {
+  bool installed = false;  // of an end: it is over
+  bool bit = false;
+  std::string evidence;
 };
 
 struct KillReport {
@@ -128,6 +149,9 @@ struct NodeEvents {
                                                                               uint64_t) {};
   // A delay did not hold: packets pass at once.
   std::function<void(const std::string& why)> on_undelayed = [](const std::string&) {};
+  // A fault of the node did not hold.
+  std::function<void(const std::string& kind, const std::string& why)> on_fault_lost =
+      [](const std::string&, const std::string&) {};
   // A pause was lifted by others; the same is in the ResumeReport.
   std::function<void(const std::string& daemon, const std::string& why)> on_unpaused =
       [](const std::string&, const std::string&) {};
@@ -178,6 +202,15 @@ class Node {
   virtual void undelay(Done<std::map<std::string, HeldPackets>> done) = 0;
   // Peers of which a packet was held and let go since the last change, and how long it was held.
   virtual const std::map<std::string, Nanos>& held() const = 0;
+  // Once, before the daemon's first start, for a fault that will perhaps begin: what to add to the
+  // daemon's environment.
+  virtual void prepare_fault(const NodeFault& fault,
+                             Done<std::map<std::string, std::string>> done) = 0;
+  // Done when it was seen whether it bites. The same once more keeps it in force.
+  virtual void begin_fault(const NodeFault& fault, const std::string& daemon,
+                           Done<FaultReport> done) = 0;
+  virtual void end_fault(const std::string& kind, Done<FaultReport> done) = 0;
+  virtual void look_at_fault(const std::string& kind, Done<FaultReport> done) = 0;
   // Sends a datagram to each address.
   virtual void probe(const std::vector<std::string>& to, Done<void> done) = 0;
 

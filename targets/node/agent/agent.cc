@@ -58,9 +58,24 @@ Agent::Agent(AgentOptions options)
                             emit({{"event", "undelayed"}, {"why", "its queue program: " + why}});
                           }}),
       commands_(loop_),
-      daemons_(loop_, {.skip_signals = options_.skip.contains("signal"),
+      daemons_(loop_, {.run = options_.run,
+                       .node = options_.node,
+                       .skip_signals = options_.skip.contains("signal"),
                        .emit = [this](json line) { emit(line); },
-                       .before_exit_event = [this] { tails_->pump(); }}) {}
+                       .before_exit_event = [this] { tails_->pump(); },
+                       .started =
+                           [this](const std::string& name, pid_t pid) {
+                             for (const auto& fault : faults_) fault->started(name, pid);
+                           }}),
+      faults_(make_node_faults({.loop = loop_,
+                                .daemons = daemons_,
+                                .run = options_.run,
+                                .node = options_.node,
+                                .data_folder = options_.data_folder,
+                                .skip = options_.skip,
+                                .lost = [this](const std::string& kind, const std::string& why) {
+                                  emit({{"event", "fault-lost"}, {"kind", kind}, {"why", why}});
+                                }})) {}
 
 Agent::~Agent() {
   if (signals_ >= 0) close(signals_);
@@ -120,6 +135,7 @@ Result<void> Agent::set_up() {
   };
   note("link", probe_links());
   note("delay", probe_delays());
+  probe_faults();
   return {};
 }
 
@@ -137,6 +153,20 @@ Result<void> Agent::probe_delays() {
   const auto probed = delays_.probe(&leftover);
   hello_["leftovers"]["rules"] = hello_["leftovers"]["rules"].get<bool>() || leftover;
   return probed;
+}
+
+void Agent::probe_faults() {
+  hello_["leftovers"]["faults"] = json::array();
+  for (const auto& fault : faults_) {
+    bool leftover = false;
+    Result<void> probed = fault->probe(&leftover);
+    if (options_.skip.contains(fault->kind())) probed = environment_error("left out for a test");
+    if (leftover) hello_["leftovers"]["faults"].push_back(fault->kind());
+    if (probed)
+      hello_["powers"].push_back(fault->kind());
+    else
+      hello_["absent"][fault->kind()] = probed.error().message;
+  }
 }
 
 void Agent::say_hello() {
@@ -249,6 +279,15 @@ json Agent::clean_up() {
     done["heal_error"] = healed.error().message;
     log("cannot undo a delay: " + healed.error().message);
   }
+  const auto on_faults = [&](Result<void> (NodeFault::*undo)()) {
+    for (const auto& fault : faults_) {
+      const Result<void> undone = (fault.get()->*undo)();
+      if (undone) continue;
+      done["heal_error"] = fault->kind() + ": " + undone.error().message;
+      log("cannot undo " + fault->kind() + ": " + undone.error().message);
+    }
+  };
+  on_faults(&NodeFault::heal);
   commands_.kill_all();
   if (!remedies_.empty()) done["remedies"] = run_remedies(kRemedyPatience);
   done["stopped"] = daemons_.kill_all();
@@ -261,6 +300,7 @@ json Agent::clean_up() {
     for (pid_t child : left) ::kill(child, SIGKILL);
     usleep(1'000);
   }
+  on_faults(&NodeFault::remove);
   if (tails_) tails_->finish();
   return done;
 }

@@ -3,8 +3,8 @@
 //
 // It ends when asked to, when its input ends, when nothing was read for five seconds, or at
 // SIGTERM, SIGINT, SIGHUP. However it ends (but for SIGKILL, which its daemons do not survive
-// either), it first heals the links that it cut or made slow and kills what it started, descendants
-// in sessions of their own included.
+// either), it first ends the faults of its links and of its node and kills what it started,
+// descendants in sessions of their own included.
 #pragma once
 
 #include <cstdint>
@@ -13,11 +13,13 @@
 #include <nlohmann/json.hpp>
 #include <set>
 #include <string>
+#include <vector>
 
 #include "targets/node/agent/commands.h"
 #include "targets/node/agent/daemons.h"
 #include "targets/node/agent/delays.h"
 #include "targets/node/agent/firewall.h"
+#include "targets/node/agent/node_fault.h"
 #include "targets/node/agent/poll_loop.h"
 #include "targets/node/agent/responder.h"
 #include "targets/node/agent/tails.h"
@@ -48,6 +50,7 @@ class Agent {
   Result<void> set_up();
   Result<void> probe_links();
   Result<void> probe_delays();
+  void probe_faults();
   void say_hello();
   void read_input();
   void read_signals();
@@ -71,6 +74,10 @@ class Agent {
   void do_heal(Request request, const Responder& responder);
   void do_delay(Request request, const Responder& responder);
   void do_undelay(Request request, const Responder& responder);
+  void do_prepare(Request request, const Responder& responder);
+  void do_fault(Request request, const Responder& responder);
+  void do_unfault(Request request, const Responder& responder);
+  void do_look(Request request, const Responder& responder);
   void do_probe(Request request, const Responder& responder);
   void do_observe(Request request, const Responder& responder);
   void do_fetch(Request request, const Responder& responder);
@@ -83,6 +90,7 @@ class Agent {
   void do_net(Request request, const Responder& responder);
   void do_close(Request request, const Responder& responder);
   void look_for_bites(Nanos wait);
+  NodeFault* find_fault(Request request, const Responder& responder);
   bool names_driver(const std::string& address, const Responder& responder) const;
   void report_bites(const std::map<std::string, uint64_t>& counters);
 
@@ -102,6 +110,7 @@ class Agent {
   Delays delays_;
   Commands commands_;
   Daemons daemons_;
+  std::vector<std::unique_ptr<NodeFault>> faults_;
   std::map<std::string, ChildSpec> remedies_;
   std::unique_ptr<Tails> tails_;
   nlohmann::json hello_;

@@ -10,6 +10,8 @@
 #include <optional>
 #include <utility>
 
+#include "targets/node/agent/protocol.h"
+
 namespace assay::agent {
 namespace {
 
@@ -99,6 +101,7 @@ void Daemons::start(const std::string& name, const ChildSpec& spec, const std::s
 void Daemons::launch(const std::string& name, const ChildSpec& spec, const std::string& log_path,
                      const Responder& responder) {
   ChildSpec child = spec;
+  child.env[kDaemonVariable] = name;
   if (!log_path.empty()) {
     child.out = open(log_path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
     if (child.out < 0) return responder.fail("cannot open " + log_path + ": " + strerror(errno));
@@ -113,6 +116,7 @@ void Daemons::launch(const std::string& name, const ChildSpec& spec, const std::
   daemon->leader_runs = true;
   daemon->group_gone = false;
   daemons_[name] = std::move(daemon);
+  options_.started(name, *pid);
   responder.ok({{"pid", *pid}});
 }
 
@@ -218,6 +222,35 @@ void Daemons::resume(const std::string& name, Responder responder) {
     if (!was_seen) return responder.fail(name + " was not seen to go on after SIGCONT");
     responder.ok({{"running", true}, {"held", why.empty()}, {"why", why}});
   });
+}
+
+std::vector<pid_t> Daemons::tree(const std::string& name) const {
+  const auto it = daemons_.find(name);
+  if (it == daemons_.end()) return {};
+  std::vector<pid_t> tree = processes_with({std::string(kRunVariable) + "=" + options_.run,
+                                            std::string(kNodeVariable) + "=" + options_.node,
+                                            std::string(kDaemonVariable) + "=" + name});
+  const auto add = [&](const std::vector<pid_t>& more) {
+    for (pid_t process : more)
+      if (std::find(tree.begin(), tree.end(), process) == tree.end()) tree.push_back(process);
+  };
+  if (!gone(*it->second)) add(members_of_group(it->second->group));
+  for (size_t i = 0; i < tree.size(); ++i) add(children_of(tree[i]));
+  std::erase_if(tree, [](pid_t process) { return !is_alive(process); });
+  return tree;
+}
+
+pid_t Daemons::leader(const std::string& name) const {
+  const DaemonPtr daemon = find(name);
+  return daemon && daemon->leader_runs ? daemon->group : 0;
+}
+
+pid_t Daemons::expect_end(const std::string& name) {
+  const DaemonPtr daemon = find(name);
+  if (!daemon || !daemon->leader_runs) return 0;
+  daemon->asked = true;
+  daemon->paused = false;
+  return daemon->group;
 }
 
 json Daemons::observe() const {

@@ -18,9 +18,11 @@ namespace assay::agent {
 class Daemons {
  public:
   struct Options {
+    std::string run, node;      // the mark of all processes
     bool skip_signals = false;  // self-test: faults send nothing
     std::function<void(nlohmann::json)> emit;
     std::function<void()> before_exit_event;  // log lines come before the exit that they explain
+    std::function<void(const std::string& name, pid_t pid)> started = [](const auto&, pid_t) {};
   };
   Daemons(PollLoop& loop, Options options) : loop_(loop), options_(std::move(options)) {}
 
@@ -31,6 +33,12 @@ class Daemons {
   void pause(const std::string& name, Responder responder);
   void resume(const std::string& name, Responder responder);
   nlohmann::json observe() const;
+
+  // For faults of a node. All processes of a daemon, descendants in sessions of their own included.
+  std::vector<pid_t> tree(const std::string& name) const;
+  // Its end will be what we asked for. Its leader's pid; 0: it does not run.
+  pid_t expect_end(const std::string& name);
+  pid_t leader(const std::string& name) const;  // 0: it does not run
 
   void reaped(pid_t pid, const ExitStatus& exit);  // called for every child of the agent
 

@@ -32,6 +32,44 @@ TEST(Kill, TheWholeGroupIsGoneWhenTheReplyComes) {
   EXPECT_EQ(exit["signal"], SIGKILL);
 }
 
+// kill takes the process group; what has a session of its own lives on.
+TEST(KillTree, TakesDescendantsInSessionsOfTheirOwn) {
+  AgentUnderTest agent;
+  ScratchFolder folder;
+  const auto born = [&](const char* file) {
+    return eventually([&] { return folder.read(file).ends_with("\n"); });
+  };
+  const std::string script = "setsid sh -c 'echo $$ >" + folder.path("far") +
+                             "; sleep 1000' & sh -c 'echo $$ >" + folder.path("near") +
+                             "; sleep 1000'";
+  agent.start_shell("d", script);
+  ASSERT_TRUE(born("far") && born("near"));
+  agent.ask(on("kill"));
+  const pid_t far = std::stoi(folder.read("far"));
+  EXPECT_TRUE(process_runs(far));
+  std::filesystem::remove(folder.path("far"));
+  std::filesystem::remove(folder.path("near"));
+  agent.start_shell("d", script);
+  ASSERT_TRUE(born("far") && born("near"));
+  const json reply = agent.ask({{"do", "fault"}, {"kind", "kill-tree"}, {"daemon", "d"}});
+  EXPECT_EQ(reply["bit"], true) << reply;
+  for (const char* file : {"far", "near"}) EXPECT_FALSE(process_runs(std::stoi(folder.read(file))));
+  EXPECT_FALSE(process_runs(far));  // of the daemon's earlier life
+  EXPECT_EQ(agent.event("exit")["asked"], true);
+  EXPECT_EQ(agent.event("exit")["asked"], true);
+  const json again = agent.ask({{"do", "fault"}, {"kind", "kill-tree"}, {"daemon", "d"}});
+  EXPECT_EQ(again["bit"], false) << again;
+}
+
+TEST(NodeFault, UnknownAndAbsentOnesAreRefusedWithTheReason) {
+  AgentUnderTest agent({.env = {{kSkipVariable, "kill-tree"}}});
+  EXPECT_EQ(agent.hello()["absent"]["kill-tree"], "left out for a test");
+  json request = {{"do", "fault"}, {"kind", "kill-tree"}, {"daemon", "d"}};
+  EXPECT_EQ(agent.ask(request)["error"], "kill-tree is not possible here: left out for a test");
+  request["kind"] = "gremlins";
+  EXPECT_EQ(agent.ask(request)["error"], "unknown fault \"gremlins\"");
+}
+
 TEST(Kill, IsHarmlessWhenNothingRuns) {
   AgentUnderTest agent;
   for (const char* word : {"kill", "stop", "pause", "resume"}) {
@@ -150,7 +188,8 @@ class Cut : public testing::Test {
     return {.env = {{kSkipVariable, skip}}, .own_network = true};
   }
   static void bring_up(AgentUnderTest& agent) {
-    ASSERT_EQ(agent.hello()["powers"], json::array({"process", "link", "delay"})) << agent.hello();
+    for (const char* power : {"process", "link", "delay"})
+      ASSERT_THAT(agent.hello()["powers"], testing::Contains(power)) << agent.hello();
     ASSERT_EQ(agent.ask({{"do", "run"}, {"argv", {"ip", "link", "set", "lo", "up"}}})["code"], 0);
   }
   static json cut(const std::string& address) { return {{"do", "cut"}, {"from", {address}}}; }

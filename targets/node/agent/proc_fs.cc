@@ -82,6 +82,11 @@ bool has_proc_fs() { return stat_of(getpid()).state != 0; }
 
 std::vector<pid_t> all_processes() { return numbers_in("/proc"); }
 
+bool is_alive(pid_t process) {
+  const char state = stat_of(process).state;
+  return state != 0 && state != 'Z' && state != 'X';
+}
+
 std::vector<pid_t> members_of_group(pid_t group) {
   std::vector<pid_t> members;
   for (pid_t process : all_processes()) {

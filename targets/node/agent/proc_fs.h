@@ -19,6 +19,7 @@ struct ThreadState {
 bool has_proc_fs();  // false in a chroot without /proc
 
 std::vector<pid_t> all_processes();
+bool is_alive(pid_t process);  // there, and no zombie
 std::vector<pid_t> members_of_group(pid_t group);  // without zombies
 std::vector<pid_t> children_of(pid_t parent);      // zombies too
 std::vector<ThreadState> threads_of(const std::vector<pid_t>& processes);

@@ -5,8 +5,8 @@
 //   {"hello":"assay-agent","protocol":1,…}
 // The driver's may carry "control": the address of the driver, which no cut may ever name. The
 // agent's carries version, run, node, pid, "powers" (what was probed: "process" always, "link"
-// where nftables works, "delay" where iptables and NFQUEUE do), "absent" (power -> why it is
-// missing) and "leftovers" (what an earlier agent of the same run and node had left, now removed).
+// where nftables works, "delay" where iptables and NFQUEUE do, and the kinds of fault that a node
+// can have, node_fault.h), "absent" (power -> why it is missing) and "leftovers" (what an earlier agent of the same run and node had left, now removed).
 //
 // Requests carry a numeric id and the word `do`; the reply carries the id and either "ok":true with
 // fields, or "error" (one line). Replies come in any order. Times are in milliseconds.
@@ -41,6 +41,12 @@
 //                                                 of earlier ones is let go
 //   undelay                                       -> held {address: {packets, duplicates,
 //                                                    overtaken}}
+//   prepare kind [settings]                       before a daemon's first start: what a fault of the
+//                                                 node needs -> env to add to its starts
+//   fault   kind daemon [settings]                begins a fault of the node (node_fault.h), settings
+//                                                 {name: text} -> installed, bit, evidence
+//   unfault kind                                  ends it -> installed (it is over), bit, evidence
+//   look    kind                                  -> what is to be seen of it now, as of fault
 //   probe   to:[address…]                         sends a UDP datagram to each
 //   observe                                       -> daemons, rules
 //   fetch   path offset [max]                     -> data (base64), size, eof
@@ -60,6 +66,7 @@
 //   {"event":"held","from":…,"us":…}              the first packet since the delay is let go: after
 //                                                 so many us
 //   {"event":"undelayed","why":…}                 a delay did not hold: everything passes at once
+//   {"event":"fault-lost","kind":…,"why":…}       a fault of the node did not hold
 //   {"event":"unpaused","daemon":…,"why":…}       a pause did not hold
 //   {"event":"log","tail":…,"seq":…,"line":…[,"cut":true]}   seq counts from 1 in each tail
 //   {"event":"bad-line","why":…}                  a line that is no request, or too long
@@ -90,10 +97,12 @@ inline constexpr size_t kMaxListEntries = 10'000;
 // Every process of a run carries these two; the label of the rules is made of them.
 inline constexpr char kRunVariable[] = "ASSAY_RUN";
 inline constexpr char kNodeVariable[] = "ASSAY_NODE";
+inline constexpr char kDaemonVariable[] = "ASSAY_DAEMON";  // the name of a daemon, of its processes
 
 // A switch for self-tests of the verification, in the agent's environment: a comma-separated list
 // of what the agent secretly leaves out. "rule": cuts and delays install nothing. "signal": kill,
-// pause and resume send nothing. "probe": probes send nothing. Cleaning up always works.
+// pause and resume send nothing. "probe": probes send nothing. A kind of fault of the node, "cpu":
+// it is not possible; with "no-" before it, "no-cpu": it is said to be installed, and is not. Cleaning up always works.
 inline constexpr char kSkipVariable[] = "ASSAY_AGENT_SKIP";
 
 }  // namespace assay::agent

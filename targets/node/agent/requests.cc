@@ -46,6 +46,14 @@ bool send_datagram(const std::string& address) {
   return sent;
 }
 
+NodeFault::Done<FaultSeen> telling(const Responder& responder) {
+  return [responder](const Result<FaultSeen>& seen) {
+    if (!seen) return responder.fail(seen.error().message);
+    responder.ok(
+        {{"installed", seen->installed}, {"bit", seen->bit}, {"evidence", seen->evidence}});
+  };
+}
+
 void answer(const Result<void>& done, const Responder& responder) {
   done ? responder.ok() : responder.fail(done.error().message);
 }
@@ -63,7 +71,8 @@ void Agent::dispatch(Request request, const Responder& responder) {
       {"observe", &Agent::do_observe}, {"fetch", &Agent::do_fetch},     {"list", &Agent::do_list},
       {"mkdir", &Agent::do_mkdir},     {"rm", &Agent::do_rm},           {"tail", &Agent::do_tail},
       {"untail", &Agent::do_untail},   {"fsync", &Agent::do_fsync},     {"net", &Agent::do_net},
-      {"close", &Agent::do_close},
+      {"close", &Agent::do_close},     {"prepare", &Agent::do_prepare}, {"fault", &Agent::do_fault},
+      {"unfault", &Agent::do_unfault}, {"look", &Agent::do_look},
   };
   const std::string word = request.at("do");
   const auto it = handlers.find(word);
@@ -216,6 +225,42 @@ void Agent::do_undelay(Request, const Responder& responder) {
         {"packets", done.packets}, {"duplicates", done.duplicates}, {"overtaken", done.overtaken}};
   }
   responder.ok({{"held", std::move(links)}});
+}
+
+// Answers where there is none, or none here.
+NodeFault* Agent::find_fault(Request request, const Responder& responder) {
+  const std::string kind = request.at("kind");
+  const auto absent = hello_["absent"].find(kind);
+  const auto it = std::find_if(faults_.begin(), faults_.end(),
+                               [&](const auto& fault) { return fault->kind() == kind; });
+  if (it == faults_.end())
+    responder.fail("unknown fault \"" + kind + "\"");
+  else if (absent != hello_["absent"].end())
+    responder.fail(kind + " is not possible here: " + absent->get<std::string>());
+  else
+    return it->get();
+  return nullptr;
+}
+
+void Agent::do_prepare(Request request, const Responder& responder) {
+  NodeFault* fault = find_fault(request, responder);
+  if (fault == nullptr) return;
+  fault->prepare(request.value("settings", StringMap()), [responder](const auto& env) {
+    env ? responder.ok({{"env", *env}}) : responder.fail(env.error().message);
+  });
+}
+
+void Agent::do_fault(Request request, const Responder& responder) {
+  if (NodeFault* fault = find_fault(request, responder))
+    fault->begin(request.value("settings", StringMap()), request.at("daemon"), telling(responder));
+}
+
+void Agent::do_unfault(Request request, const Responder& responder) {
+  if (NodeFault* fault = find_fault(request, responder)) fault->end(telling(responder));
+}
+
+void Agent::do_look(Request request, const Responder& responder) {
+  if (NodeFault* fault = find_fault(request, responder)) fault->look(telling(responder));
 }
 
 void Agent::do_probe(Request request, const Responder& responder) {
