@@ -241,7 +241,10 @@ class Reaching : public std::enable_shared_from_this<Reaching> {
     const std::string script = "mkdir -p " + folder + " && cd " + folder + " || exit 1\n"
         "echo " + kMark + "agent\n"
         "l=; command -v flock >/dev/null && l=" + shell_word("flock -o -n -E " + std::to_string(kLocked)) + "\n"
-        "exec $l ${l:+" + shell_word(cache_ + "/lock") + "} " + shell_line(words);
+        "$l ${l:+" + shell_word(cache_ + "/lock") + "} " + shell_line(words) + "\n"
+        // One that is killed cannot heal: the next of this run and node does, at its start.
+        "c=$?; case $c in 0|1|3|" + std::to_string(kLocked) + ") ;; *) " + shell_line(words) +
+        " </dev/null >/dev/null 2>&1;; esac; exit $c\n";
     auto carrier = shell_->carry(script, options_.agent_log);
     if (!carrier) return fail(carrier.error().message);
     auto made = std::make_unique<AgentNode>(loop_, AgentNodeOptions{.name = host().name,
