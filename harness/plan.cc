@@ -343,14 +343,20 @@ void note_what_is_not_tested(Plan& plan) {
       plan.not_tested.push_back(std::string(what) + ": " + plan.spec.target + " starts no nodes");
     return;
   }
-  plan.not_tested.push_back(
-      "power loss: SIGKILL keeps what the kernel has, so a missing fsync is not seen");
   const auto& used = *plan.spec.nemesis;
+  const auto names = [&](const char* kind) {
+    return std::any_of(used.begin(), used.end(), [&](const auto& f) { return f.kind == kind; });
+  };
+  if (!names("power-loss"))
+    plan.not_tested.push_back(
+        "power loss: SIGKILL keeps what the kernel has, so a missing fsync is not seen "
+        "(--nemesis power-loss)");
   if (plan.spec.script.is_null() &&
       std::none_of(used.begin(), used.end(), [](const auto& f) { return f.kind == "delay"; }))
     plan.not_tested.push_back("slow links: --nemesis does not name delay");
   plan.not_tested.push_back("clocks: the nodes share one clock");
-  plan.not_tested.push_back("disks: no full, slow or failing disk");
+  if (!names("disk-full") && !names("disk-error"))
+    plan.not_tested.push_back("disks: no full or failing disk (--nemesis disk-full,disk-error)");
   plan.not_tested.push_back("membership: the members do not change");
 }
 

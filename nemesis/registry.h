@@ -8,7 +8,10 @@
   X(partition_nemesis)   \
   X(pause_nemesis)       \
   X(kill_nemesis)        \
-  X(delay_nemesis)
+  X(delay_nemesis)       \
+  X(power_loss_nemesis)  \
+  X(disk_error_nemesis)  \
+  X(disk_full_nemesis)
 
 namespace assay {
 

@@ -157,8 +157,10 @@ struct NodeCluster::State : std::enable_shared_from_this<NodeCluster::State> {
   // One after the other, from this one on.
   void prepare_faults(int node, size_t first, Callback<void> done) {
     if (first == options.prepared.size()) return answer<void>(std::move(done), Result<void>());
+    NodeFault fault = options.prepared[first];
+    fault.settings["folder"] = layout.nodes[node].folder + "/data";
     members[node].hand->prepare_fault(
-        options.prepared[first],
+        fault,
         [self = shared_from_this(), node, first, done = std::move(done)](const auto& env) {
           if (!env) return done(env.error());
           self->members[node].env.insert(env->begin(), env->end());

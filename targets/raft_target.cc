@@ -34,6 +34,8 @@ constexpr Canary kCanaries[] = {
     {"early-ack", "--unsafe-canary-early-ack", "writes are acknowledged before they are committed"},
     {"buffered-ack", "--unsafe-canary-buffered-ack",
      "records count as durable while they are in the process's own buffer"},
+    {"unsynced-ack", "--unsafe-canary-unsynced-ack",
+     "records count as durable once they are written, before they are synced"},
     {"watch-from-now", "--unsafe-canary-watch-from-now",
      "every watch begins with the next change, whatever its start revision"},
 };

@@ -68,6 +68,7 @@ const std::vector<Rule>& libraries() {
        {"harness/run/real_loop", "targets/node/", "targets/kv/http/", "targets/raft/server/",
         "targets/naive/server/", "targets/asio/", "targets/exec/",
         "targets/third_party/redis_connection"}},
+      {"fuse", {"targets/node/agent/disk_program.cc"}},
       {"libssh2", {"targets/node/ssh_shell.cc"}},
       {"zlib.h", {"checkers/history/compressed.cc"}},
       {"zstd.h", {"checkers/history/compressed.cc"}},

@@ -2,7 +2,11 @@
 #include "targets/node/agent/node_fault.h"
 
 // One line per kind.
-#define ASSAY_NODE_FAULTS(X) X(make_kill_tree)
+#define ASSAY_NODE_FAULTS(X) \
+  X(make_kill_tree)          \
+  X(make_power_loss)         \
+  X(make_disk_error)         \
+  X(make_disk_full)
 
 namespace assay::agent {
 

@@ -62,6 +62,8 @@ struct Canary {
   bool wrong_read_without_quorum = false;
   // Leaves out: the start revision of a watch. It begins with the next change.
   bool wrong_watch_from_now = false;
+  // A sync is said to be done that was not asked for (the host's; the replica does not look at it).
+  bool wrong_acknowledge_without_sync = false;
   // Of the state machine (kv/service/service.h).
   kv::ServicePolicy service;
 };

@@ -60,7 +60,7 @@ struct FileDisk::Writer {
     std::function<void(const std::string&)> done;
   };
 
-  Writer(std::string f, Post p) : folder(std::move(f)), post(std::move(p)) {
+  Writer(std::string f, Post p, bool s) : folder(std::move(f)), post(std::move(p)), syncs(s) {
     thread = std::thread([this] { run(); });
   }
   ~Writer() {
@@ -104,6 +104,7 @@ struct FileDisk::Writer {
 
   const std::string folder;
   const Post post;
+  const bool syncs;
   std::atomic<uint64_t> bytes{0};
 
  private:
@@ -141,6 +142,7 @@ struct FileDisk::Writer {
         return "";
       case DiskOp::Kind::kSync:
         if (std::string error = open(op.file, 0); !error.empty()) return error;
+        if (!syncs) return "";
         return ::fdatasync(file.fd()) == 0 ? "" : failed("sync", path_of(op.file));
       case DiskOp::Kind::kSyncDirectory:
         if (!directory.ok()) directory = File(folder, O_RDONLY | O_DIRECTORY);
@@ -194,8 +196,9 @@ struct FileDisk::Writer {
   std::thread thread;
 };
 
-FileDisk::FileDisk(std::string folder, Post post)
-    : folder_(folder), writer_(std::make_unique<Writer>(std::move(folder), std::move(post))) {}
+FileDisk::FileDisk(std::string folder, Post post, bool syncs)
+    : folder_(folder),
+      writer_(std::make_unique<Writer>(std::move(folder), std::move(post), syncs)) {}
 
 FileDisk::~FileDisk() = default;
 

@@ -15,7 +15,8 @@ class FileDisk : public Disk {
   // Hands a callback to the replica's thread; called from the disk's thread.
   using Post = std::function<void(std::function<void()>)>;
 
-  FileDisk(std::string folder, Post post);
+  // syncs: false is for a store that is wrong on purpose.
+  FileDisk(std::string folder, Post post, bool syncs = true);
   ~FileDisk() override;  // waits for the operation under way; what is queued is not done
 
   std::string list(std::vector<std::string>& names) override;

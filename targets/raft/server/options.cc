@@ -38,6 +38,7 @@ error; SIGTERM or SIGINT ends it.
 Wrong on purpose, to prove that a test notices; never use them for data:
   --unsafe-canary-local-reads     any node answers reads from what it has, asking nobody
   --unsafe-canary-early-ack       the leader answers a write before a majority has it
+  --unsafe-canary-unsynced-ack    a write is answered before it is synced to the disk
   --unsafe-canary-buffered-ack    a write is answered while it is in this process's memory only
   --unsafe-canary-forgotten-vote  term and vote are not written to the disk
   --unsafe-canary-unchecked-leader-reads  the leader answers reads without asking whether it leads
@@ -218,6 +219,8 @@ constexpr Switch kSwitches[] = {
      [](Canary& c) -> bool& { return c.wrong_forget_term_and_vote; }},
     {"--unsafe-canary-unchecked-leader-reads",
      [](Canary& c) -> bool& { return c.wrong_read_without_quorum; }},
+    {"--unsafe-canary-unsynced-ack",
+     [](Canary& c) -> bool& { return c.wrong_acknowledge_without_sync; }},
     {"--unsafe-canary-watch-from-now", [](Canary& c) -> bool& { return c.wrong_watch_from_now; }},
     {"--unsafe-canary-ignored-guards",
      [](Canary& c) -> bool& { return c.service.wrong_ignore_guards; }},

@@ -83,7 +83,8 @@ class AsioEnv : public Env {
   AsioEnv(asio::io_context& context, const ServerOptions& options)
       : context_(context),
         disk_(options.data,
-              [&context](std::function<void()> fn) { asio::post(context, std::move(fn)); }),
+              [&context](std::function<void()> fn) { asio::post(context, std::move(fn)); },
+              !options.canary.wrong_acknowledge_without_sync),
         net_(context, {.self = options.id(),
                        .cluster = options.cluster_id(),
                        .listen = options.peer,
@@ -146,6 +147,8 @@ class Server {
          "answers writes before a majority has them"},
         {options_.canary.wrong_acknowledge_from_process_buffer,
          "answers writes before they are on disk"},
+        {options_.canary.wrong_acknowledge_without_sync,
+         "answers writes that it has not synced"},
         {options_.canary.wrong_forget_term_and_vote, "forgets its term and its vote when it ends"},
         {options_.canary.wrong_read_without_quorum,
          "answers reads without asking whether it leads"},
