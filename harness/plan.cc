@@ -118,6 +118,7 @@ Powers powers_of(const Plan& plan) {
   if (clock.starts_with("no: "))
     powers.absent["clock"] =
         "the clock of " + plan.spec.target + " cannot be skewed: " + clock.substr(4);
+  if (links) powers.links = {std::begin(kLinkFaults), std::end(kLinkFaults)};
   return powers;
 }
 

@@ -25,7 +25,9 @@ class FakeCluster : public Cluster {
     for (int i = 0; i < n; ++i) nodes_.push_back({.index = i, .name = "n" + std::to_string(i + 1)});
   }
   const std::vector<NodeInfo>& nodes() const override { return nodes_; }
-  Powers powers() const override { return {true, true, true, true, true, true}; }
+  Powers powers() const override {
+    return {true, true, true, true, true, {std::begin(kLinkFaults), std::end(kLinkFaults)}, true};
+  }
   int leader() const override { return leader_; }
   bool runs(int node) const override { return !down.contains(node) && !paused.contains(node); }
   void kill(int node, Callback<Effect> done) override {
@@ -70,6 +72,15 @@ class FakeCluster : public Cluster {
     answer(done);
   }
   void await_election(Nanos, Callback<int> done) override { done(elected); }
+  void break_links(const LinkFault& fault, const std::vector<Cut>& links,
+                   Callback<Effect> done) override {
+    broken_links[fault.kind] = {fault, links};
+    answer(done);
+  }
+  void mend_links(const std::string& kind, Callback<Effect> done) override {
+    broken_links.erase(kind);
+    answer(done);
+  }
   void begin_own(const std::string& kind, int node, Callback<Effect> done) override {
     own.emplace(kind, node);
     answer(done);
@@ -86,6 +97,7 @@ class FakeCluster : public Cluster {
   int elected = -1;
   std::vector<Cut> cuts;
   std::vector<SlowLink> slow;
+  std::map<std::string, std::pair<LinkFault, std::vector<Cut>>> broken_links;
   std::optional<Error> broken;  // every power fails
   bool powerless = false;       // nothing is installed, nothing bites
 
@@ -235,12 +247,12 @@ TEST_P(EveryNemesis, HealsWhatItBroke) {
     bool struck = false;
     const auto played = play(*run, [&](const Op&) {
       struck |= !cluster.down.empty() || !cluster.paused.empty() || !cluster.cuts.empty() ||
-                !cluster.slow.empty();
+                !cluster.slow.empty() || !cluster.broken_links.empty();
     });
     EXPECT_TRUE(played.done);
     EXPECT_TRUE(struck);
     EXPECT_TRUE(cluster.down.empty() && cluster.paused.empty() && cluster.cuts.empty() &&
-                cluster.slow.empty());
+                cluster.slow.empty() && cluster.broken_links.empty());
   }
 }
 
@@ -447,6 +459,57 @@ Op script_step(Symbol f, const std::vector<std::pair<const char*, Value>>& membe
   op.f = f;
   op.value = Value::object(std::move(object));
   return op;
+}
+
+TEST(LinkFaults, BreakTheLinksOfAPartitionWithTheirSettingAndMendThem) {
+  const struct {
+    const char* kind;
+    std::map<std::string, std::string> settings;
+    LinkFault expected;
+  } rows[] = {{"loss", {}, {"loss", {{"percent", 30}}}},
+              {"loss", {{"percent", "5"}}, {"loss", {{"percent", 5}}}},
+              {"rate", {}, {"rate", {{"kbytes", 32}}}},
+              {"reset", {}, {"reset", {}}},
+              {"disconnect", {{"every", "50ms"}}, {"disconnect", {{"every_ms", 50}}}}};
+  for (const auto& row : rows) {
+    FakeCluster cluster(5);
+    NemesisOptions options = options_for(1, seconds(30));
+    options.settings = row.settings;
+    const Nemesis& nemesis = *find_nemesis(row.kind);
+    EXPECT_TRUE(nemesis.accepts(row.settings).ok());
+    const auto run = nemesis.start(cluster, options);
+    Op start, done;
+    start.f = start_of(row.kind);
+    start.value = Value::object({{Symbol("shape"), Value("one")}});
+    run->invoke(start, [&](Op op) { done = std::move(op); });
+    const auto& [fault, struck] = cluster.broken_links.at(row.kind);
+    EXPECT_EQ(fault, row.expected);
+    EXPECT_EQ(links(struck).size(), 8u);
+    EXPECT_EQ(done.value["faulty"].as_array().size(), 8u) << "for the checkers";
+    EXPECT_TRUE(done.value.bool_or("bit", false));
+    Op stop;
+    stop.f = stop_of(row.kind);
+    run->invoke(stop, [&](Op op) { done = std::move(op); });
+    EXPECT_TRUE(cluster.broken_links.empty());
+    EXPECT_TRUE(done.value.bool_or("healed", false));
+  }
+}
+
+TEST(LinkFaults, WrongSettingsAreNamedWithWhatIsExpected) {
+  const struct {
+    const char* kind;
+    const char* name;
+    const char* value;
+    const char* message;
+  } rows[] = {{"loss", "percent", "0", "loss.percent: expected a whole number from 1 to 100"},
+              {"loss", "percent", "30%", "loss.percent"},
+              {"rate", "kbytes", "fast", "rate.kbytes: expected a whole number from 1 to 10000"},
+              {"disconnect", "every", "soon", "disconnect.every: expected a duration"}};
+  for (const auto& row : rows) {
+    const auto accepted = find_nemesis(row.kind)->accepts({{row.name, row.value}});
+    ASSERT_FALSE(accepted.ok()) << row.value;
+    EXPECT_THAT(accepted.error().message, testing::HasSubstr(row.message));
+  }
 }
 
 TEST(ScriptedDelay, AddsLinkToLinkAndHealsAll) {

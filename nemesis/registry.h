@@ -9,6 +9,11 @@
   X(pause_nemesis)       \
   X(kill_nemesis)        \
   X(delay_nemesis)       \
+  X(delay_nemesis)       \
+  X(loss_nemesis)        \
+  X(rate_nemesis)        \
+  X(reset_nemesis)       \
+  X(disconnect_nemesis)  \
   X(power_loss_nemesis)  \
   X(disk_error_nemesis)  \
   X(disk_full_nemesis)

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "targets/link_delay.h"
+#include "targets/link_fault.h"
 #include "targets/target.h"
 
 namespace assay {
@@ -63,6 +64,11 @@ class Cluster {
   virtual void end_fault(const std::string& kind, int node, Callback<Effect> done) = 0;
   // The next node that becomes leader, by the observer's samples; -1: none did within `patience`.
   virtual void await_election(Nanos patience, Callback<int> done) = 0;
+  // Another fault of links: replaces the earlier one of its kind. bit: it struck on every link (of
+  // "disconnect": on one of them).
+  virtual void break_links(const LinkFault& fault, const std::vector<Cut>& links,
+                           Callback<Effect> done) = 0;
+  virtual void mend_links(const std::string& kind, Callback<Effect> done) = 0;  // of all nodes
   // A fault of the store's own, by its kind (Target::faults). Of a node that does not run: not
   // installed. Ended, bit says that it was in force until then.
   virtual void begin_own(const std::string& kind, int node, Callback<Effect> done) = 0;

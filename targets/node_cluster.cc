@@ -61,6 +61,7 @@ struct NodeCluster::State : std::enable_shared_from_this<NodeCluster::State> {
   const Layout layout;
   NodeClusterOptions options;
   std::vector<Member> members;
+  std::set<std::string> link_faults;  // kinds that may be in force
   bool closing = false;
 
   const std::string& name(int node) const { return layout.nodes[node].name; }
@@ -408,6 +409,48 @@ struct NodeCluster::State : std::enable_shared_from_this<NodeCluster::State> {
     loop.post([waiting] { waiting->look(); });
   }
 
+  void break_links(const LinkFault& fault, const std::vector<Cut>& broken, Callback<Effect> done) {
+    std::vector<Node*> hands;
+    for (auto& member : members) hands.push_back(member.hand.get());
+    std::vector<DirectedLink> links;
+    for (const Cut& link : broken) links.push_back({link.from, link.to});
+    link_faults.insert(fault.kind);
+    assay::break_links(
+        loop, hands, fault, links, kPatience,
+        [any = !links.empty(), done = std::move(done)](Result<LinkCutReport> report) {
+          if (!report) return done(report.error());
+          done(Effect{report->installed, report->bit && any, report->evidence});
+        });
+  }
+
+  // bit: it struck something since it began.
+  void mend_links(const std::string& kind, Callback<Effect> done) {
+    struct Mending {
+      size_t left;
+      uint64_t count = 0;
+      std::optional<Error> error;
+    };
+    const auto mending = std::make_shared<Mending>();
+    mending->left = members.size();
+    const std::string did = kind == "reset"        ? " packets were answered by a reset"
+                            : kind == "disconnect" ? " ends of connections were destroyed"
+                                                   : " packets were dropped";
+    for (size_t i = 0; i < members.size(); ++i) {
+      members[i].hand->mend_links(
+          kind, [self = shared_from_this(), i, mending, did, kind, done](const auto& struck) {
+            if (!struck && !mending->error)
+              mending->error = environment_error(self->name(i) + ": " + struck.error().message);
+            if (struck) {
+              for (const auto& [peer, count] : *struck) mending->count += count;
+            }
+            if (--mending->left > 0) return;
+            if (mending->error) return done(*mending->error);
+            self->link_faults.erase(kind);
+            done(Effect{true, mending->count > 0, std::to_string(mending->count) + did});
+          });
+    }
+  }
+
   void begin_own(const std::string& kind, int node, Callback<Effect> done) {
     Member& member = members[node];
     if (!member.running || member.stands_still()) {
@@ -533,6 +576,7 @@ void NodeCluster::close(bool hurried, std::function<void()> done) {
     hand.heal([](const auto&) {});
     for (const auto& [kind, fault] : state_->members[node.index].faults)
       hand.end_fault(kind, [](const auto&) {});
+    for (const std::string& kind : state_->link_faults) hand.mend_links(kind, [](const auto&) {});
     hand.undelay([state = state_, node = node.index, hurried, left, done](const auto&) {
       state->see_off(node, hurried, [left, done] {
         if (--*left == 0) done();
@@ -544,7 +588,10 @@ void NodeCluster::close(bool hurried, std::function<void()> done) {
 const std::vector<NodeInfo>& NodeCluster::nodes() const { return state_->layout.nodes; }
 Powers NodeCluster::powers() const {
   const bool links = state_->options.links;
-  return {.kill = true, .pause = true, .cut = links, .run = true, .delay = links, .faults = true};
+  Powers powers{
+      .kill = true, .pause = true, .cut = links, .run = true, .delay = links, .faults = true};
+  if (links) powers.links = {std::begin(kLinkFaults), std::end(kLinkFaults)};
+  return powers;
 }
 int NodeCluster::leader() const { return state_->options.hooks.leader(); }
 bool NodeCluster::runs(int node) const {
@@ -561,6 +608,13 @@ void NodeCluster::delay(const std::vector<SlowLink>& links, Callback<Effect> don
   state_->delay(links, std::move(done));
 }
 void NodeCluster::heal_delays(Callback<Effect> done) { state_->heal_delays(std::move(done)); }
+void NodeCluster::break_links(const LinkFault& fault, const std::vector<Cut>& links,
+                              Callback<Effect> done) {
+  state_->break_links(fault, links, std::move(done));
+}
+void NodeCluster::mend_links(const std::string& kind, Callback<Effect> done) {
+  state_->mend_links(kind, std::move(done));
+}
 void NodeCluster::resume(int node, Callback<Effect> done) { state_->resume(node, std::move(done)); }
 void NodeCluster::begin_fault(const NodeFault& fault, int node, Callback<Effect> done) {
   state_->begin_fault(fault, node, std::move(done));

@@ -59,6 +59,9 @@ class NodeCluster : public Cluster {
   void begin_fault(const NodeFault& fault, int node, Callback<Effect> done) override;
   void end_fault(const std::string& kind, int node, Callback<Effect> done) override;
   void await_election(Nanos patience, Callback<int> done) override;
+  void break_links(const LinkFault& fault, const std::vector<Cut>& links,
+                   Callback<Effect> done) override;
+  void mend_links(const std::string& kind, Callback<Effect> done) override;
   void begin_own(const std::string& kind, int node, Callback<Effect> done) override;
   void end_own(const std::string& kind, int node, Callback<Effect> done) override;
 

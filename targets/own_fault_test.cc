@@ -64,7 +64,12 @@ class FakeNode : public Node {
   void begin_fault(const NodeFault&, const std::string&, Done<FaultReport>) override {}
   void end_fault(const std::string&, Done<FaultReport>) override {}
   void look_at_fault(const std::string&, Done<FaultReport>) override {}
-  void probe(const std::vector<std::string>&, Done<void>) override {}
+  void break_links(const LinkFault&, const std::vector<std::string>&, Done<void>) override {}
+  void mend_links(const std::string&, Done<std::map<std::string, uint64_t>>) override {}
+  const std::map<std::string, uint64_t>& struck(const std::string&) const override {
+    return bitten_;
+  }
+  void probe(const std::vector<std::string>&, const LinkProbe&, Done<void>) override {}
   void observe(Done<NodeObservation>) override {}
   void fetch(const std::string&, int64_t, Done<FileContent>) override {}
   void list(const std::string&, Done<std::vector<FileEntry>>) override {}

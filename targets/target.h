@@ -8,6 +8,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -56,7 +57,8 @@ struct Powers {
   bool cut = false;
   bool run = false;  // commands, on its nodes
   bool delay = false;
-  bool faults = false;  // of nodes, of every kind (Node::begin_fault) but
+  std::set<std::string> links = {};  // link faults, by their kind (link_fault.h)
+  bool faults = false;               // of nodes, of every kind (Node::begin_fault) but
   std::map<std::string, std::string> absent = {};  // these -> why
 
   bool fault(const std::string& kind) const { return faults && !absent.contains(kind); }

@@ -51,6 +51,7 @@ FaultInterval started(std::string_view kind, const NemesisOp& op) {
   }
   fault.cut = links_of(value["cut"]);
   fault.delayed = links_of(value["delayed"]);
+  fault.faulty = links_of(value["faulty"]);
   fault.installed = value.bool_or("installed", false);
   fault.bit = value.bool_or("bit", false);
   add_evidence(fault.evidence, value.text_or("evidence", ""));
@@ -347,14 +348,14 @@ std::vector<Symbol> connected_majority(const HistoryHeader& header,
   for (const FaultInterval& fault : faults) {
     if (!overlaps(fault, from, to)) continue;
     if (!fault.completed) return {};
-    if (fault.cut.empty() && fault.delayed.empty()) {
+    if (!fault.of_links()) {
       for (Symbol victim : fault.victims) {
         const auto at = index.find(victim);
         if (at != index.end() && fault.healed_at_of(victim) >= from)
           live &= ~(uint64_t{1} << at->second);
       }
     }
-    for (const auto* broken : {&fault.cut, &fault.delayed}) {
+    for (const auto* broken : {&fault.cut, &fault.delayed, &fault.faulty}) {
       for (const auto& [sender, receiver] : *broken) {
         const auto a = index.find(sender), b = index.find(receiver);
         if (a == index.end() || b == index.end()) continue;

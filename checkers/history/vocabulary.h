@@ -8,7 +8,7 @@
 //                      {"node"} or {"victims": [node …]}          of a stop: heals these alone;
 //                                                                 without it all of the kind
 //   completion value   {"shape", "victims": [node …], "cut": [[from, to] …] (directed),
-//                       "delayed": [[from, to] …] (directed),
+//                       "delayed": [[from, to] …] (directed), "faulty": [[from, to] …] (directed),
 //                       "installed": bool, "bit": bool, "healed": bool (of a stop),
 //                       "evidence": "text for people", "error": "why not"}
 // The certain interval of a fault: from the completion of its start to the invocation of its stop.
@@ -78,6 +78,8 @@ struct FaultInterval {
   std::vector<Symbol> victims;
   std::vector<std::pair<Symbol, Symbol>> cut;  // directed: packets from first to second are lost
   std::vector<std::pair<Symbol, Symbol>> delayed;  // directed: packets come late
+  std::vector<std::pair<Symbol, Symbol>> faulty;   // directed: some are lost, connections break
+  bool of_links() const { return !cut.empty() || !delayed.empty() || !faulty.empty(); }
   bool installed = false;
   bool bit = false;
   bool healed = false;
@@ -190,8 +192,8 @@ std::vector<HostStall> host_stalls(const History& history, Nanos longer_than);
 
 // Nodes that stand in a clique of mutual, live, unpaused links of more than half of all nodes
 // during all of [from, to], in the header's order; empty when there is none. Conservative: a link
-// with a delay may be too slow for a leader, and is taken for none; a fault
-// counts from its asking to the completion of its heal (of a killed or paused node: its own heal),
+// with a delay or another fault may be too slow for a leader, and is taken for none; a fault counts
+// from its asking to the completion of its heal (of a killed or paused node: its own heal),
 // and one without completion may be anything.
 std::vector<Symbol> connected_majority(const HistoryHeader& header,
                                        const std::vector<FaultInterval>& faults, Nanos from,

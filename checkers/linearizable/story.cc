@@ -414,21 +414,26 @@ class Teller {
     }
     const auto ends = [&](const auto& link) { return link.first == node || link.second == node; };
     return std::any_of(fault.cut.begin(), fault.cut.end(), ends) ||
-           std::any_of(fault.delayed.begin(), fault.delayed.end(), ends);
+           std::any_of(fault.delayed.begin(), fault.delayed.end(), ends) ||
+           std::any_of(fault.faulty.begin(), fault.faulty.end(), ends);
   }
   std::string state_of(const FaultInterval& fault, Symbol node) const {
     if (fault.kind == "pause") return "paused";
     if (fault.kind == "kill") return "down";
-    if (fault.cut.empty() && fault.delayed.empty()) return "under " + fault.kind;
+    if (!fault.of_links()) return "under " + fault.kind;
     const bool cut = !fault.cut.empty();
     std::set<std::string_view> others;
-    for (const auto& [from, to] : cut ? fault.cut : fault.delayed) {
+    for (const auto& [from, to] : cut                    ? fault.cut
+                                  : fault.faulty.empty() ? fault.delayed
+                                                         : fault.faulty) {
       if (from == node) others.insert(to.text());
       if (to == node) others.insert(from.text());
     }
     const size_t all = history_.header().nodes.size();
     if (cut && others.size() + 1 >= all && all > 0) return "cut off";
-    std::string text = cut ? "cut off from" : "on slow links with";
+    std::string text = cut                    ? "cut off from"
+                       : fault.faulty.empty() ? "on slow links with"
+                                              : "on faulty links (" + fault.kind + ") with";
     for (std::string_view other : others) {
       text += (other == *others.begin() ? " " : ", ") + std::string(other);
     }

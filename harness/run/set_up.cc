@@ -118,15 +118,18 @@ std::string missing_power(const Plan& plan, const std::vector<std::unique_ptr<No
     const auto where = " is not possible on " + plan.layout.nodes[i].name + ": ";
     Powers powers{
         .kill = true, .pause = true, .cut = true, .run = true, .delay = have.delay, .faults = true};
+    powers.links = {std::begin(kLinkFaults), std::end(kLinkFaults)};
     for (const PlannedFault& fault : plan.faults) {
-      const std::string kind(fault.nemesis->node_fault());
+      const std::string kind(powers.links.contains(std::string(fault.nemesis->kind()))
+                                 ? fault.nemesis->kind()
+                                 : fault.nemesis->node_fault());
       const std::string why = kind.empty() ? "" : have.no_fault(kind);
       if (!why.empty())
         return "the nemesis \"" + std::string(fault.nemesis->kind()) + "\"" + where + why;
       const bool slow = fault.nemesis->available(powers);
       powers.cut = have.cut;
       if (!fault.nemesis->available(powers))
-        return "the nemesis \"" + std::string(fault.nemesis->kind()) + "\"" + where +
+        return "the nemesis \"" + kind + "\"" + where +
                (slow ? have.no_cut : have.no_delay) + " (without it: --nemesis pause,kill)";
       powers.cut = true;
     }

@@ -140,7 +140,8 @@ bool hits(const FaultInterval& fault, Symbol node) {
   }
   const auto ends = [&](const auto& link) { return link.first == node || link.second == node; };
   return fault.victims.empty() && (std::any_of(fault.cut.begin(), fault.cut.end(), ends) ||
-                                   std::any_of(fault.delayed.begin(), fault.delayed.end(), ends));
+                                   std::any_of(fault.delayed.begin(), fault.delayed.end(), ends) ||
+                                   std::any_of(fault.faulty.begin(), fault.faulty.end(), ends));
 }
 
 bool certain_within(const FaultInterval& fault, const Axis& axis, double& from, double& to) {

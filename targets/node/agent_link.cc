@@ -147,6 +147,7 @@ void AgentLink::on_event(const Json& event) {
     if (kind == "log") tell = log_line(event);
     if (kind == "exit") tell = daemon_exit(event);
     if (kind == "bite") tell = bite(event);
+    if (kind == "struck") struck_[event.at("kind")][event.at("from")] = event.at("count");
     if (kind == "held") held_[event.at("from")] = microseconds(event.at("us"));
     if (kind == "undelayed") {
       tell = [on_undelayed = events_.on_undelayed, why = event.at("why").get<std::string>()] {

@@ -33,6 +33,7 @@ class AgentLink : public std::enable_shared_from_this<AgentLink> {
   int pid() const { return pid_; }
   std::map<std::string, uint64_t>& bitten() { return bitten_; }
   std::map<std::string, Nanos>& held() { return held_; }
+  std::map<std::string, uint64_t>& struck(const std::string& kind) { return struck_[kind]; }
   std::map<std::string, LinkDelay>& delays() { return delays_; }
   void set_events(NodeEvents events) { events_ = std::move(events); }
   Loop& loop() { return loop_; }
@@ -72,7 +73,8 @@ class AgentLink : public std::enable_shared_from_this<AgentLink> {
   int pid_ = 0;
   std::map<std::string, uint64_t> bitten_;
   std::map<std::string, Nanos> held_;
-  std::map<std::string, LinkDelay> delays_;  // as last asked for
+  std::map<std::string, std::map<std::string, uint64_t>> struck_;  // by kind, by address
+  std::map<std::string, LinkDelay> delays_;                        // as last asked for
   std::map<std::string, std::function<void(const TailedLine&)>> tails_;
   NodeEvents events_;
 };

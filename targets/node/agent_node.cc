@@ -234,8 +234,31 @@ void AgentNode::look_at_fault(const std::string& kind, Done<FaultReport> done) {
   link_->ask("look", {{"kind", kind}}, reading<FaultReport>(std::move(done), read_fault));
 }
 
-void AgentNode::probe(const std::vector<std::string>& to, Done<void> done) {
-  link_->ask("probe", {{"to", to}}, nothing(std::move(done)));
+void AgentNode::break_links(const LinkFault& fault, const std::vector<std::string>& from,
+                            Done<void> done) {
+  link_->ask("break", {{"kind", fault.kind}, {"settings", fault.settings}, {"from", from}},
+             [link = link_.get(), kind = fault.kind,
+              done = nothing(std::move(done))](const Result<Json>& reply) {
+               link->struck(kind).clear();  // what was said before the reply is of earlier links
+               done(reply);
+             });
+}
+
+void AgentNode::mend_links(const std::string& kind, Done<std::map<std::string, uint64_t>> done) {
+  using Struck = std::map<std::string, uint64_t>;
+  link_->struck(kind).clear();
+  link_->ask("mend", {{"kind", kind}}, reading<Struck>(std::move(done), [](const Json& reply) {
+               return reply.at("struck").get<Struck>();
+             }));
+}
+
+const std::map<std::string, uint64_t>& AgentNode::struck(const std::string& kind) const {
+  return link_->struck(kind);
+}
+
+void AgentNode::probe(const std::vector<std::string>& to, const LinkProbe& what, Done<void> done) {
+  link_->ask("probe", {{"to", to}, {"tcp", what.tcp}, {"count", what.count}, {"bytes", what.bytes}},
+             nothing(std::move(done)));
 }
 
 void AgentNode::observe(Done<NodeObservation> done) {

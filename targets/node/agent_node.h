@@ -72,7 +72,11 @@ class AgentNode : public Node {
                    Done<FaultReport> done) override;
   void end_fault(const std::string& kind, Done<FaultReport> done) override;
   void look_at_fault(const std::string& kind, Done<FaultReport> done) override;
-  void probe(const std::vector<std::string>& to, Done<void> done) override;
+  void break_links(const LinkFault& fault, const std::vector<std::string>& from,
+                   Done<void> done) override;
+  void mend_links(const std::string& kind, Done<std::map<std::string, uint64_t>> done) override;
+  const std::map<std::string, uint64_t>& struck(const std::string& kind) const override;
+  void probe(const std::vector<std::string>& to, const LinkProbe& what, Done<void> done) override;
   void observe(Done<NodeObservation> done) override;
   void run(const CommandSpec& command, Done<CommandOutput> done) override;
   void remedy(const std::string& name, const CommandSpec& command, Done<void> done) override;

@@ -221,7 +221,7 @@ TEST_F(AgentNodeTest, TheLossOfTheAgentIsToldOnceAndEndsEveryRequestOnce) {
     EXPECT_EQ(results, (std::vector<std::string>{"error", "error"}));
     ASSERT_EQ(lost.size(), 1u);
     EXPECT_THAT(lost[0], HasSubstr(row.why));
-    node->probe({"10.0.0.2"}, note<void>("late"));
+    node->probe({"10.0.0.2"}, {}, note<void>("late"));
     EXPECT_EQ(results.size(), 2u) << "never inside the call";
     run_for(seconds(20));
     EXPECT_EQ(results.size(), 3u);

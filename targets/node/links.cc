@@ -12,18 +12,20 @@ namespace {
 constexpr Nanos kProbeInterval = milliseconds(20);
 
 // What is done to links, and how it is seen.
-struct LinkFault {
+struct LinkWork {
   // At one node, with its list of links; to all nodes, so that what no link leads to heals.
-  std::function<void(size_t node, const std::vector<DirectedLink>& links, Node::Done<void>)> install;
+  std::function<void(size_t node, const std::vector<DirectedLink>& links, Node::Done<void>)>
+      install;
   std::function<bool(const DirectedLink&)> bites;
-  std::string verb;                                              // "dropped"
+  std::string verb;                                        // "dropped"
   std::function<std::string(const DirectedLink&)> amount;  // "3"
+  LinkProbe probe = {};
 };
 
 class LinkFaulting : public std::enable_shared_from_this<LinkFaulting> {
  public:
   LinkFaulting(Loop& loop, std::vector<Node*> nodes, std::vector<DirectedLink> links,
-               LinkFault fault, Nanos deadline, Node::Done<LinkCutReport> done)
+               LinkWork fault, Nanos deadline, Node::Done<LinkCutReport> done)
       : loop_(loop),
         nodes_(std::move(nodes)),
         links_(std::move(links)),
@@ -61,7 +63,8 @@ class LinkFaulting : public std::enable_shared_from_this<LinkFaulting> {
       if (!fault_.bites(link)) targets[link.from].push_back(nodes_[link.to]->address());
     }
     if (targets.empty() || loop_.now() >= deadline_) return finish();
-    for (const auto& [from, to] : targets) nodes_[from]->probe(to, [](const Result<void>&) {});
+    for (const auto& [from, to] : targets)
+      nodes_[from]->probe(to, fault_.probe, [](const Result<void>&) {});
     loop_.at(loop_.now() + kProbeInterval, [self = shared_from_this()] { self->probe(); });
   }
 
@@ -90,7 +93,7 @@ class LinkFaulting : public std::enable_shared_from_this<LinkFaulting> {
   Loop& loop_;
   std::vector<Node*> nodes_;
   std::vector<DirectedLink> links_;
-  LinkFault fault_;
+  LinkWork fault_;
   Nanos deadline_;
   Node::Done<LinkCutReport> done_;
   size_t unanswered_ = 0;
@@ -98,19 +101,35 @@ class LinkFaulting : public std::enable_shared_from_this<LinkFaulting> {
   LinkCutReport report_;
 };
 
+std::vector<DirectedLink> each_once(std::vector<DirectedLink> links) {
+  std::sort(links.begin(), links.end());
+  links.erase(std::unique(links.begin(), links.end()), links.end());
+  return links;
+}
+
+// So much, time after time, that some of it is struck within a few of them.
+LinkProbe probe_of(const LinkFault& fault) {
+  constexpr int kBytes = 1'024, kMany = 256;
+  const auto setting = [&](const char* name) {
+    const auto it = fault.settings.find(name);
+    return it == fault.settings.end() ? 1 : static_cast<int>(std::max<int64_t>(it->second, 1));
+  };
+  if (fault.kind == "loss") return {.count = 1 + 10 / setting("percent")};
+  if (fault.kind == "rate")
+    return {.count = std::min(kMany, 1 + setting("kbytes")), .bytes = kBytes};
+  return {.tcp = true, .count = fault.kind == "reset" ? 1 : 0};
+}
+
 }  // namespace
 
 void cut_links(Loop& loop, const std::vector<Node*>& nodes, const std::vector<DirectedLink>& links,
                Nanos patience, Node::Done<LinkCutReport> done) {
-  std::vector<DirectedLink> sorted = links;
-  std::sort(sorted.begin(), sorted.end());
-  sorted.erase(std::unique(sorted.begin(), sorted.end()), sorted.end());
   const auto packets = [nodes](const DirectedLink& link) -> uint64_t {
     const auto& bitten = nodes[link.to]->bitten();
     const auto it = bitten.find(nodes[link.from]->address());
     return it == bitten.end() ? 0 : it->second;
   };
-  LinkFault fault{
+  LinkWork fault{
       .install =
           [nodes](size_t node, const std::vector<DirectedLink>& links, Node::Done<void> done) {
             std::vector<std::string> sources;
@@ -120,7 +139,7 @@ void cut_links(Loop& loop, const std::vector<Node*>& nodes, const std::vector<Di
       .bites = [packets](const DirectedLink& link) { return packets(link) > 0; },
       .verb = "dropped",
       .amount = [packets](const DirectedLink& link) { return std::to_string(packets(link)); }};
-  std::make_shared<LinkFaulting>(loop, nodes, std::move(sorted), std::move(fault),
+  std::make_shared<LinkFaulting>(loop, nodes, each_once(links), std::move(fault),
                                  loop.now() + patience, std::move(done))
       ->begin();
 }
@@ -139,21 +158,58 @@ void delay_links(Loop& loop, const std::vector<Node*>& nodes,
     const auto it = held.find(nodes[link.from]->address());
     return it == held.end() ? Nanos{-1} : it->second;
   };
-  LinkFault fault{
+  LinkWork fault{
       .install =
-          [nodes, links](size_t node, const std::vector<DirectedLink>& here, Node::Done<void> done) {
+          [nodes, links](size_t node, const std::vector<DirectedLink>& here,
+                         Node::Done<void> done) {
             std::map<std::string, LinkDelay> sources;
             for (const DirectedLink& link : here)
               sources[nodes[link.from]->address()] = links.at(link);
             nodes[node]->delay(sources, std::move(done));
           },
-      .bites = [held, links](const DirectedLink& link) { return held(link) >= links.at(link).delay; },
+      .bites = [held,
+                links](const DirectedLink& link) { return held(link) >= links.at(link).delay; },
       .verb = "held a packet",
-      .amount = [held](const DirectedLink& link) {
-        return held(link) < Nanos{} ? "for no time" : "for " + format_duration(held(link));
-      }};
+      .amount =
+          [held](const DirectedLink& link) {
+            return held(link) < Nanos{} ? "for no time" : "for " + format_duration(held(link));
+          }};
   std::make_shared<LinkFaulting>(loop, nodes, std::move(all), std::move(fault),
                                  loop.now() + slowest + patience, std::move(done))
+      ->begin();
+}
+
+void break_links(Loop& loop, const std::vector<Node*>& nodes, const LinkFault& fault,
+                 const std::vector<DirectedLink>& links, Nanos patience,
+                 Node::Done<LinkCutReport> done) {
+  const std::vector<DirectedLink> all = each_once(links);
+  const auto struck = [nodes, kind = fault.kind](const DirectedLink& link) -> uint64_t {
+    const auto& struck = nodes[link.to]->struck(kind);
+    const auto it = struck.find(nodes[link.from]->address());
+    return it == struck.end() ? 0 : it->second;
+  };
+  const bool together = fault.kind == "disconnect";
+  LinkWork work{
+      .install =
+          [nodes, fault](size_t node, const std::vector<DirectedLink>& here,
+                         Node::Done<void> done) {
+            std::vector<std::string> sources;
+            for (const DirectedLink& link : here) sources.push_back(nodes[link.from]->address());
+            nodes[node]->break_links(fault, sources, std::move(done));
+          },
+      .bites =
+          [struck, all, together](const DirectedLink& link) {
+            return together ? std::any_of(all.begin(), all.end(),
+                                          [&](const auto& any) { return struck(any) > 0; })
+                            : struck(link) > 0;
+          },
+      .verb = fault.kind == "reset" ? "reset"
+              : together            ? "destroyed"
+                                    : "dropped",
+      .amount = [struck](const DirectedLink& link) { return std::to_string(struck(link)); },
+      .probe = probe_of(fault)};
+  std::make_shared<LinkFaulting>(loop, nodes, all, std::move(work), loop.now() + patience,
+                                 std::move(done))
       ->begin();
 }
 

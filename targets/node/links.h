@@ -39,4 +39,11 @@ void delay_links(Loop& loop, const std::vector<Node*>& nodes,
                  const std::map<DirectedLink, LinkDelay>& links, Nanos patience,
                  Node::Done<LinkCutReport> done);
 
+// The same for another fault of links (link_fault.h). Proven as a cut is; of "disconnect" it is
+// enough that a connection of one of the links was destroyed: one may carry what two links do, and
+// nodes that have nothing to say to each other have none.
+void break_links(Loop& loop, const std::vector<Node*>& nodes, const LinkFault& fault,
+                 const std::vector<DirectedLink>& links, Nanos patience,
+                 Node::Done<LinkCutReport> done);
+
 }  // namespace assay

@@ -356,6 +356,16 @@ class NodeSocket {
     return came;
   }
 
+  // How many of so many datagrams come.
+  int that_come(const NodeSocket& other, int count, size_t bytes = 10) const {
+    for (int i = 0; i < count; ++i) EXPECT_TRUE(send(std::string(bytes, 'a'), other));
+    int came = 0;
+    pollfd readable{other.fd_, POLLIN, 0};
+    for (char buffer[2'000]; came < count && poll(&readable, 1, 300) == 1; ++came)
+      EXPECT_EQ(recv(other.fd_, buffer, sizeof buffer, 0), static_cast<ssize_t>(bytes));
+    return came;
+  }
+
   // Sends all, and says what has come when as many have, in that order.
   std::vector<std::string> carried(const NodeSocket& other,
                                    const std::vector<std::string>& texts) const {
@@ -621,6 +631,201 @@ TEST_F(PrivateNodes, TheDriverCannotBeMadeSlow) {
                        node.delay({{driver_address(), {.delay = kDelay}}}, done);
                      })
                      .ok());
+  });
+}
+
+LinkCutReport make_faulty(Stage& stage, const std::vector<Node*>& nodes, const LinkFault& fault,
+                          const std::vector<DirectedLink>& links) {
+  const auto report = stage.wait<LinkCutReport>(
+      [&](auto done) { break_links(stage.loop, nodes, fault, links, seconds(10), done); });
+  EXPECT_TRUE(report.ok()) << report.error().message;
+  return report ? *report : LinkCutReport{};
+}
+
+void mend(Stage& stage, Node& node, const std::string& kind) {
+  const auto struck = stage.wait<std::map<std::string, uint64_t>>(
+      [&](auto done) { node.mend_links(kind, done); });
+  ASSERT_TRUE(struck.ok()) << struck.error().message;
+  EXPECT_GE(struck->at("10.77.0.11"), 1u) << kind;
+}
+
+TEST_F(PrivateNodes, ALossyLinkLosesAShareOneWayAndHeals) {
+  in_private_world([](Stage& stage) {
+    Node &first = stage.add(), &second = stage.add(), &third = stage.add();
+    const NodeSocket one(first), two(second), three(third);
+    const LinkFault half{"loss", {{"percent", 50}}};
+    EXPECT_TRUE(make_faulty(stage, {&first, &second, &third}, half, {{0, 1}}).bit);
+    const int came = one.that_come(two, 200);
+    EXPECT_GT(came, 40);
+    EXPECT_LT(came, 160);
+    EXPECT_EQ(two.that_come(one, 200), 200);
+    EXPECT_EQ(three.that_come(two, 200), 200);
+    mend(stage, second, "loss");
+    EXPECT_EQ(one.that_come(two, 200), 200);
+  });
+}
+
+TEST_F(PrivateNodes, ALimitedLinkCarriesLittleOneWayAndHeals) {
+  in_private_world([](Stage& stage) {
+    Node &first = stage.add(), &second = stage.add();
+    const NodeSocket one(first), two(second);
+    const LinkFault slow{"rate", {{"kbytes", 4}}};
+    EXPECT_TRUE(make_faulty(stage, {&first, &second}, slow, {{0, 1}}).bit);
+    EXPECT_LT(one.that_come(two, 60, 1'000), 30);
+    EXPECT_EQ(two.that_come(one, 60, 1'000), 60);
+    mend(stage, second, "rate");
+    EXPECT_EQ(one.that_come(two, 60, 1'000), 60);
+  });
+}
+
+TEST_F(PrivateNodes, ALossAndACutOfOneLinkHealAlone) {
+  in_private_world([](Stage& stage) {
+    Node &first = stage.add(), &second = stage.add();
+    const NodeSocket one(first), two(second);
+    const std::vector<Node*> nodes{&first, &second};
+    const LinkFault half{"loss", {{"percent", 50}}};
+    EXPECT_TRUE(make_faulty(stage, nodes, half, {{0, 1}}).bit);
+    const auto cut = stage.wait<LinkCutReport>(
+        [&](auto done) { cut_links(stage.loop, nodes, {{0, 1}}, seconds(5), done); });
+    ASSERT_TRUE(cut.ok() && cut->bit);
+    EXPECT_FALSE(one.reaches(two, kMustNotCome));
+    mend(stage, second, "loss");
+    EXPECT_FALSE(one.reaches(two, kMustNotCome)) << "the cut stays";
+    EXPECT_TRUE(make_faulty(stage, nodes, half, {{1, 0}}).bit);
+    const auto healed =
+        stage.wait<std::map<std::string, uint64_t>>([&](auto done) { second.heal(done); });
+    ASSERT_TRUE(healed.ok());
+    EXPECT_TRUE(one.reaches(two, kMustCome));
+    EXPECT_LT(two.that_come(one, 200), 160) << "the loss stays";
+  });
+}
+
+// A connection from the first node to the second: its two ends.
+class NodeConnection {
+ public:
+  NodeConnection(const Node& from, const Node& to) {
+    sockaddr_in place{.sin_family = AF_INET, .sin_port = htons(4'001)};
+    inet_pton(AF_INET, to.address().c_str(), &place.sin_addr);
+    const auto* where = reinterpret_cast<const sockaddr*>(&place);
+    const int listener = socket_in(to);
+    const int on = 1;
+    setsockopt(listener, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
+    EXPECT_EQ(bind(listener, where, sizeof place), 0);
+    EXPECT_EQ(listen(listener, 1), 0);
+    near_ = socket_in(from);
+    made_ = connect(near_, where, sizeof place) == 0;
+    if (made_) far_ = accept(listener, nullptr, nullptr);
+    close(listener);
+  }
+  ~NodeConnection() {
+    close(near_);
+    if (far_ >= 0) close(far_);
+  }
+  bool made() const { return made_; }
+  bool carries() const {
+    char byte = 'x';
+    pollfd readable{far_, POLLIN, 0};
+    return made_ && ::send(near_, &byte, 1, MSG_NOSIGNAL) == 1 && poll(&readable, 1, 5'000) == 1 &&
+           recv(far_, &byte, 1, 0) == 1;
+  }
+  // Both ends have learnt that it is no more; without sending anything themselves.
+  bool breaks() const {
+    for (int end : {near_, far_}) {
+      pollfd readable{end, POLLIN, 0};
+      char byte;
+      if (poll(&readable, 1, 10'000) != 1 || recv(end, &byte, 1, 0) >= 0) return false;
+    }
+    return true;
+  }
+
+ private:
+  static int socket_in(const Node& node) {
+    const int home = open("/proc/self/ns/net", O_RDONLY | O_CLOEXEC);
+    const int there = open(("/proc/" + std::to_string(node.agent_pid()) + "/ns/net").c_str(),
+                           O_RDONLY | O_CLOEXEC);
+    EXPECT_EQ(setns(there, CLONE_NEWNET), 0);
+    const int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    EXPECT_EQ(setns(home, CLONE_NEWNET), 0);
+    close(home);
+    close(there);
+    return fd;
+  }
+  int near_ = -1, far_ = -1;
+  bool made_ = false;
+};
+
+TEST_F(PrivateNodes, WhatComesOverALinkIsResetOneWayAndHeals) {
+  in_private_world([](Stage& stage) {
+    Node &first = stage.add(), &second = stage.add();
+    const NodeSocket one(first), two(second);
+    const NodeConnection before(first, second);
+    EXPECT_TRUE(before.carries());
+    EXPECT_TRUE(make_faulty(stage, {&first, &second}, {"reset", {}}, {{0, 1}}).bit);
+    EXPECT_FALSE(before.carries());
+    EXPECT_FALSE(NodeConnection(first, second).made());
+    EXPECT_TRUE(one.reaches(two, kMustCome)) << "no TCP";
+    mend(stage, second, "reset");
+    EXPECT_TRUE(NodeConnection(first, second).carries());
+  });
+}
+
+TEST_F(PrivateNodes, ConnectionsAreDestroyedAgainAndAgainUntilTheEnd) {
+  in_private_world([](Stage& stage) {
+    Node &first = stage.add(), &second = stage.add(), &third = stage.add();
+    const std::vector<Node*> nodes{&first, &second, &third};
+    const NodeConnection others(first, third);
+    std::optional<NodeConnection> one(std::in_place, first, second);
+    EXPECT_TRUE(one->carries());
+    const LinkFault often{"disconnect", {{"every_ms", 50}}};
+    const LinkCutReport report = make_faulty(stage, nodes, often, {{0, 1}});
+    EXPECT_TRUE(report.bit);
+    EXPECT_EQ(report.evidence, "n2 destroyed 1 from n1");
+    EXPECT_TRUE(one->breaks());
+    one.emplace(first, second);
+    EXPECT_TRUE(!one->made() || one->breaks());
+    EXPECT_TRUE(others.carries());
+    mend(stage, second, "disconnect");
+    EXPECT_TRUE(NodeConnection(first, second).carries());
+    EXPECT_TRUE(make_faulty(stage, nodes, {"disconnect", {}}, {}).installed);
+    EXPECT_TRUE(NodeConnection(first, second).carries());
+  });
+}
+
+TEST_F(PrivateNodes, FaultsOfLinksThatAreSecretlyNotMadeAreNoticed) {
+  in_private_world([](Stage& stage) {
+    Node &first = stage.add(), &second = stage.add({{agent::kSkipVariable, "rule"}});
+    const auto tried = [&](const LinkFault& fault) {
+      return stage.wait<LinkCutReport>([&](auto done) {
+        break_links(stage.loop, {&first, &second}, fault, {{0, 1}}, milliseconds(300), done);
+      });
+    };
+    for (const char* kind : {"loss", "rate", "reset"}) {
+      const auto report = tried({kind, {{"percent", 30}, {"kbytes", 4}}});
+      ASSERT_FALSE(report.ok()) << kind;
+      EXPECT_NE(report.error().message.find("n2: the rule is not there"), std::string::npos)
+          << report.error().message;
+    }
+    const NodeConnection connection(first, second);
+    const auto report = tried({"disconnect", {{"every_ms", 50}}});
+    ASSERT_TRUE(report.ok());
+    EXPECT_FALSE(report->bit);
+    EXPECT_TRUE(connection.carries());
+  });
+}
+
+TEST_F(PrivateNodes, FaultsOfLinksThatStrikeNothingDoNotCount) {
+  in_private_world([](Stage& stage) {
+    Node &first = stage.add({{agent::kSkipVariable, "probe"}}), &second = stage.add();
+    for (const char* kind : kLinkFaults) {
+      const LinkFault fault{kind, {{"percent", 100}, {"kbytes", 4}, {"every_ms", 50}}};
+      const auto report = stage.wait<LinkCutReport>([&](auto done) {
+        break_links(stage.loop, {&first, &second}, fault, {{0, 1}}, milliseconds(300), done);
+      });
+      ASSERT_TRUE(report.ok()) << kind;
+      EXPECT_TRUE(report->installed) << kind;
+      EXPECT_FALSE(report->bit) << kind;
+      EXPECT_EQ(report->silent, (std::vector<DirectedLink>{{0, 1}})) << kind;
+    }
   });
 }
 

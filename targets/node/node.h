@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -17,6 +18,7 @@
 #include "checkers/history/error.h"
 #include "checkers/history/time.h"
 #include "targets/link_delay.h"
+#include "targets/link_fault.h"
 
 namespace assay {
 
@@ -116,6 +118,13 @@ struct HeldPackets {
   uint64_t overtaken = 0;   // that came after a later one
 };
 
+// What is sent to see what becomes of it: datagrams, or attempts to connect.
+struct LinkProbe {
+  bool tcp = false;
+  int count = 1;
+  int bytes = 5;  // in each datagram
+};
+
 struct NodeObservation {
   std::vector<DaemonState> daemons;
   std::map<std::string, uint64_t> dropped;  // packets since the cut, by source address
@@ -211,8 +220,18 @@ class Node {
                            Done<FaultReport> done) = 0;
   virtual void end_fault(const std::string& kind, Done<FaultReport> done) = 0;
   virtual void look_at_fault(const std::string& kind, Done<FaultReport> done) = 0;
-  // Sends a datagram to each address.
-  virtual void probe(const std::vector<std::string>& to, Done<void> done) = 0;
+  // From now on exactly the links from these addresses have this fault; other kinds stay as they
+  // are. Done when it was seen in place: see break_links.
+  virtual void break_links(const LinkFault& fault, const std::vector<std::string>& from,
+                           Done<void> done) = 0;
+  // No link has it any more. What it did since, by source address: packets lost or answered,
+  // connections destroyed.
+  virtual void mend_links(const std::string& kind, Done<std::map<std::string, uint64_t>> done) = 0;
+  // Peers of which it has struck something since it began there, and how much.
+  virtual const std::map<std::string, uint64_t>& struck(const std::string& kind) const = 0;
+  // Sends so much to each address.
+  virtual void probe(const std::vector<std::string>& to, const LinkProbe& what,
+                     Done<void> done) = 0;
 
   virtual void observe(Done<NodeObservation> done) = 0;
   virtual void run(const CommandSpec& command, Done<CommandOutput> done) = 0;

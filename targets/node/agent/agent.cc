@@ -57,6 +57,7 @@ Agent::Agent(AgentOptions options)
                           [this](const std::string& why) {
                             emit({{"event", "undelayed"}, {"why", "its queue program: " + why}});
                           }}),
+      disconnects_(loop_, options_.skip.contains("rule")),
       commands_(loop_),
       daemons_(loop_, {.run = options_.run,
                        .node = options_.node,
@@ -136,6 +137,14 @@ Result<void> Agent::set_up() {
   note("link", probe_links());
   note("delay", probe_delays());
   probe_faults();
+  for (const char* kind : kLinkFaults) {
+    const auto absent = hello_["absent"].find("link");
+    const bool by_rule = std::string_view(kind) != "disconnect";
+    std::string why = by_rule ? firewall_.absent(kind) : "";
+    if (!options_.links || (by_rule && absent != hello_["absent"].end())) why = *absent;
+    note(kind, why.empty() ? by_rule ? Result<void>() : disconnects_.probe()
+                           : Result<void>(environment_error(why)));
+  }
   return {};
 }
 
@@ -273,6 +282,15 @@ json Agent::clean_up() {
   } else {
     done["heal_error"] = healed.error().message;
     log("cannot heal: " + healed.error().message);
+  }
+  disconnects_.end();
+  for (const char* kind : kLinkFaults) {
+    if (const auto mended = firewall_.mend_links(kind)) {
+      for (const auto& [address, packets] : *mended) done["healed"].push_back(address);
+    } else {
+      done["heal_error"] = mended.error().message;
+      log("cannot end " + std::string(kind) + ": " + mended.error().message);
+    }
   }
   for (const auto& [address, how] : delays_.links()) done["healed"].push_back(address);
   if (const auto healed = delays_.heal(); !healed) {

@@ -18,6 +18,7 @@
 #include "targets/node/agent/commands.h"
 #include "targets/node/agent/daemons.h"
 #include "targets/node/agent/delays.h"
+#include "targets/node/agent/disconnects.h"
 #include "targets/node/agent/firewall.h"
 #include "targets/node/agent/node_fault.h"
 #include "targets/node/agent/poll_loop.h"
@@ -78,6 +79,8 @@ class Agent {
   void do_fault(Request request, const Responder& responder);
   void do_unfault(Request request, const Responder& responder);
   void do_look(Request request, const Responder& responder);
+  void do_break(Request request, const Responder& responder);
+  void do_mend(Request request, const Responder& responder);
   void do_probe(Request request, const Responder& responder);
   void do_observe(Request request, const Responder& responder);
   void do_fetch(Request request, const Responder& responder);
@@ -92,7 +95,8 @@ class Agent {
   void look_for_bites(Nanos wait);
   NodeFault* find_fault(Request request, const Responder& responder);
   bool names_driver(const std::string& address, const Responder& responder) const;
-  void report_bites(const std::map<std::string, uint64_t>& counters);
+  Result<std::map<std::string, uint64_t>> counters_of(const std::string& kind) const;
+  void report_bites(const std::string& kind, const std::map<std::string, uint64_t>& counters);
 
   void emit(const nlohmann::json& line);
   void bad_line(const std::string& why);
@@ -108,6 +112,7 @@ class Agent {
   LineSplitter in_;
   Firewall firewall_;
   Delays delays_;
+  Disconnects disconnects_;
   Commands commands_;
   Daemons daemons_;
   std::vector<std::unique_ptr<NodeFault>> faults_;
@@ -115,8 +120,10 @@ class Agent {
   std::unique_ptr<Tails> tails_;
   nlohmann::json hello_;
   bool greeted_ = false;
-  std::string control_;                       // the driver's address
-  std::map<std::string, uint64_t> unbitten_;  // cut addresses with their counter at the cut
+  std::string control_;  // the driver's address
+  // What was not yet seen to bite: the kind of fault ("cut" too) and the addresses, with their
+  // counter when it began.
+  std::map<std::string, std::map<std::string, uint64_t>> unbitten_;
   bool looks_for_bites_ = false;
   Nanos last_input_;
   int signals_ = -1;

@@ -1,6 +1,7 @@
 // Faults are verified: they were seen to work, and what does not work is not reported as if it did.
 #include <signal.h>
 
+#include "targets/link_fault.h"
 #include "targets/node/agent/agent_under_test.h"
 #include "targets/node/agent/proc_fs.h"
 #include "targets/node/agent/protocol.h"
@@ -188,7 +189,7 @@ class Cut : public testing::Test {
     return {.env = {{kSkipVariable, skip}}, .own_network = true};
   }
   static void bring_up(AgentUnderTest& agent) {
-    for (const char* power : {"process", "link", "delay"})
+    for (const char* power : {"process", "link", "delay", "loss", "rate", "reset", "disconnect"})
       ASSERT_THAT(agent.hello()["powers"], testing::Contains(power)) << agent.hello();
     ASSERT_EQ(agent.ask({{"do", "run"}, {"argv", {"ip", "link", "set", "lo", "up"}}})["code"], 0);
   }
@@ -362,19 +363,119 @@ TEST_F(Delay, TheQueueProgramEndsWithAnAgentThatIsKilled) {
   EXPECT_TRUE(eventually([&] { return !process_runs(programs[0]); }));
 }
 
+// Of a kind each, in force beside each other and beside a cut, and each ends alone.
+using Broken = Cut;
+
+json breaking(const std::string& kind, const std::string& from, const json& settings) {
+  return {{"do", "break"}, {"kind", kind}, {"from", {from}}, {"settings", settings}};
+}
+json mending(const std::string& kind) { return {{"do", "mend"}, {"kind", kind}}; }
+
+const struct {
+  const char* kind;
+  json settings;
+  json probe;  // of what it takes to see it strike
+} kRuleFaults[] = {{"loss", {{"percent", 50}}, {{"count", 30}}},
+                   {"rate", {{"kbytes", 1}}, {{"count", 30}, {"bytes", 1'000}}},
+                   {"reset", json::object(), {{"tcp", true}}}};
+
+TEST_F(Broken, LinksLosePacketsAboveARateByChanceOrByAResetAndAreMended) {
+  AgentUnderTest agent(in_own_network());
+  bring_up(agent);
+  for (const auto& [kind, settings, probe] : kRuleFaults) {
+    ASSERT_EQ(agent.ask(breaking(kind, "127.0.0.1", settings))["ok"], true) << kind;
+    json sent = send_probe("127.0.0.1");
+    sent.update(probe);
+    agent.ask(sent);
+    const json struck = agent.event("struck");
+    EXPECT_EQ(struck["kind"], kind);
+    EXPECT_EQ(struck["from"], "127.0.0.1");
+    EXPECT_GE(struck["count"], 1);
+    EXPECT_GE(agent.ask(mending(kind))["struck"]["127.0.0.1"], 1) << kind;
+    EXPECT_EQ(ruleset(agent), "") << kind;
+    EXPECT_EQ(agent.ask(mending(kind))["struck"], json::object());
+  }
+}
+
+TEST_F(Broken, SeveralKindsAreInForceAtOnceAndEachEndsAlone) {
+  AgentUnderTest agent(in_own_network());
+  bring_up(agent);
+  const auto chains = [&] {
+    const std::string listed =
+        agent.ask({{"do", "run"}, {"argv", {"nft", "list", "chains"}}})["stdout"];
+    std::set<std::string> names;
+    for (const char* name : {"input", "loss", "rate", "reset"}) {
+      for (const char* prefix : {"chain ", "chain fault_"})
+        if (listed.find(std::string(prefix) + name + " ") != std::string::npos) names.insert(name);
+    }
+    return names;
+  };
+  using Names = std::set<std::string>;
+  for (const auto& [kind, settings, probe] : kRuleFaults)
+    ASSERT_EQ(agent.ask(breaking(kind, "10.1.1.1", settings))["ok"], true) << kind;
+  ASSERT_EQ(agent.ask(breaking("loss", "::1", {{"percent", 100}}))["ok"], true) << "replaced";
+  ASSERT_TRUE(agent.ask(cut("10.1.1.1")).contains("ok"));
+  EXPECT_EQ(chains(), (Names{"input", "loss", "rate", "reset"}));
+  EXPECT_EQ(agent.ask({{"do", "heal"}})["dropped"]["10.1.1.1"], 0);
+  EXPECT_EQ(chains(), (Names{"loss", "rate", "reset"}));
+  ASSERT_TRUE(agent.ask(cut("10.1.1.1")).contains("ok"));
+  EXPECT_EQ(agent.ask(mending("loss"))["struck"], json({{"::1", 0}}));
+  EXPECT_EQ(chains(), (Names{"input", "rate", "reset"}));
+  agent.ask(mending("reset"));
+  agent.ask(mending("rate"));
+  EXPECT_EQ(chains(), Names{"input"});
+  agent.ask({{"do", "heal"}});
+  EXPECT_EQ(ruleset(agent), "");
+}
+
+TEST_F(Broken, OfTheDriverOrOfWhatIsNotKnownIsRefused) {
+  AgentUnderTest agent(in_own_network());
+  bring_up(agent);
+  for (const char* address : {"10.77.0.1", "localhost", "", "1.2.3.4 drop; flush ruleset"})
+    for (const char* kind : kLinkFaults)
+      EXPECT_TRUE(agent.ask(breaking(kind, address, {{"percent", 5}, {"kbytes", 5}}))
+                      .contains("error"))
+          << kind << " " << address;
+  EXPECT_TRUE(agent.ask(breaking("rust", "10.1.1.1", {})).contains("error"));
+  EXPECT_TRUE(agent.ask(breaking("loss", "10.1.1.1", {{"percent", 101}})).contains("error"));
+  EXPECT_TRUE(agent.ask(breaking("rate", "10.1.1.1", json::object())).contains("error"));
+  EXPECT_EQ(ruleset(agent), "");
+}
+
+TEST_F(Broken, RulesThatAreSecretlyNotInstalledAreNoticed) {
+  AgentUnderTest agent(in_own_network("rule"));
+  bring_up(agent);
+  for (const auto& [kind, settings, probe] : kRuleFaults) {
+    const json refused = agent.ask(breaking(kind, "127.0.0.1", settings));
+    EXPECT_NE(refused["error"].get<std::string>().find("not there"), std::string::npos) << kind;
+    EXPECT_EQ(agent.ask(mending(kind))["struck"], json({{"127.0.0.1", 0}})) << kind;
+  }
+}
+
+TEST(LinkFaultPower, WhereItIsAbsentTheRefusalNamesTheCause) {
+  AgentUnderTest agent;  // --no-links
+  for (const std::string kind : kLinkFaults) {
+    EXPECT_EQ(agent.hello()["absent"][kind], "the network is the host's");
+    EXPECT_EQ(agent.ask(breaking(kind, "10.1.1.1", {{"percent", 5}}))["error"],
+              kind + " is not possible here: the network is the host's");
+    EXPECT_EQ(agent.ask(mending(kind))["struck"], json::object());
+  }
+}
+
 // Two agents, one after the other, in one network: as on a real host, where rules outlive agents.
 TEST_F(Cut, IsHealedByTheEndOfInputAndByTheNextAgentOfItsLabel) {
   const pid_t child = fork();
   if (child == 0) {
     bool good = become_namespace_root() && unshare(CLONE_NEWNET) == 0;
     const auto rules = [] {
-      FILE* nft = popen("PATH=$PATH:/usr/sbin nft list ruleset 2>/dev/null | grep assay", "r");
+      FILE* nft = popen("PATH=$PATH:/usr/sbin nft list ruleset 2>/dev/null", "r");
       const bool any = nft != nullptr && fgetc(nft) != EOF;
       pclose(nft);
       return any;
     };
     AgentUnderTest::Options options{.env = {{kRunVariable, "r"}}, .links = true};
-    for (const json& request : {cut("10.1.1.1"), delay("10.1.1.1", 5)}) {
+    for (const json& request : {cut("10.1.1.1"), delay("10.1.1.1", 5),
+                                breaking("loss", "10.1.1.1", {{"percent", 5}})}) {
       AgentUnderTest agent(options);
       agent.ask(request);
       good = good && rules();
@@ -385,11 +486,12 @@ TEST_F(Cut, IsHealedByTheEndOfInputAndByTheNextAgentOfItsLabel) {
     AgentUnderTest killed(options);
     killed.ask(cut("10.1.1.1"));
     killed.ask(delay("10.1.1.1", 5));
+    killed.ask(breaking("reset", "10.1.1.1", json::object()));
     killed.kill_it();
     killed.wait();
     good = good && rules();
     AgentUnderTest later(options);
-    good = good && !rules() && later.hello()["leftovers"]["rules"] == true;
+    good = good && later.hello()["leftovers"]["rules"] == true && !rules();
     _exit(good && !testing::Test::HasFailure() ? 0 : 1);
   }
   int status = 0;

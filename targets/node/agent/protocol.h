@@ -5,8 +5,9 @@
 //   {"hello":"assay-agent","protocol":1,…}
 // The driver's may carry "control": the address of the driver, which no cut may ever name. The
 // agent's carries version, run, node, pid, "powers" (what was probed: "process" always, "link"
-// where nftables works, "delay" where iptables and NFQUEUE do, and the kinds of fault that a node
-// can have, node_fault.h), "absent" (power -> why it is missing) and "leftovers" (what an earlier agent of the same run and node had left, now removed).
+// where nftables works, "delay" where iptables and NFQUEUE do, the kinds of faults of links and of
+// nodes that can be made here, link_fault.h and node_fault.h), "absent" (power -> why it is missing)
+// and "leftovers" (what an earlier agent of the same run and node had left, now removed).
 //
 // Requests carry a numeric id and the word `do`; the reply carries the id and either "ok":true with
 // fields, or "error" (one line). Replies come in any order. Times are in milliseconds.
@@ -47,7 +48,11 @@
 //                                                 {name: text} -> installed, bit, evidence
 //   unfault kind                                  ends it -> installed (it is over), bit, evidence
 //   look    kind                                  -> what is to be seen of it now, as of fault
-//   probe   to:[address…]                         sends a UDP datagram to each
+//   break   kind from:[address…] [settings]       from now on exactly the links FROM these addresses
+//                                                 have this fault (link_fault.h)
+//   mend    kind                                  -> struck {address: packets or connections}
+//   probe   to:[address…] [tcp count bytes]       sends UDP datagrams, or attempts to connect, to
+//                                                 each
 //   observe                                       -> daemons, rules
 //   fetch   path offset [max]                     -> data (base64), size, eof
 //   list    path                                  -> entries [{path, bytes, type}], cut
@@ -63,6 +68,7 @@
 // Unsolicited:
 //   {"event":"exit","daemon":…,"pid":…,"code":…|"signal":…,"asked":…}  asked: by kill or stop
 //   {"event":"bite","from":…,"packets":…}         the first packets dropped since the cut
+//   {"event":"struck","kind":…,"from":…,"count":…}  the first packets or connections since "break"
 //   {"event":"held","from":…,"us":…}              the first packet since the delay is let go: after
 //                                                 so many us
 //   {"event":"undelayed","why":…}                 a delay did not hold: everything passes at once

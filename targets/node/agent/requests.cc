@@ -31,19 +31,27 @@ size_t bytes_of(const json& request, const char* key, size_t limit) {
       std::clamp<int64_t>(request.value(key, int64_t(limit)), 0, int64_t(limit)));
 }
 
-// A datagram to the discard port: only the drop rule on its way cares about it.
-bool send_datagram(const std::string& address) {
+// To the discard port: only the rules on its way care about it. Datagrams, or attempts to connect
+// that are given up at once.
+void send_probes(const std::string& address, bool tcp, int64_t count, size_t bytes) {
   sockaddr_in v4{.sin_family = AF_INET, .sin_port = htons(9)};
   sockaddr_in6 v6{.sin6_family = AF_INET6, .sin6_port = htons(9)};
   const bool is_v4 = inet_pton(AF_INET, address.c_str(), &v4.sin_addr) == 1;
-  if (!is_v4 && inet_pton(AF_INET6, address.c_str(), &v6.sin6_addr) != 1) return false;
-  const int fd = socket(is_v4 ? AF_INET : AF_INET6, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-  if (fd < 0) return false;
+  if (!is_v4 && inet_pton(AF_INET6, address.c_str(), &v6.sin6_addr) != 1) return;
   const auto* to =
       is_v4 ? reinterpret_cast<const sockaddr*>(&v4) : reinterpret_cast<const sockaddr*>(&v6);
-  const bool sent = sendto(fd, "assay", 5, 0, to, is_v4 ? sizeof v4 : sizeof v6) == 5;
-  close(fd);
-  return sent;
+  const socklen_t length = is_v4 ? sizeof v4 : sizeof v6;
+  const std::string text(bytes, 'a');
+  for (int64_t i = 0; i < count; ++i) {
+    const int fd = socket(is_v4 ? AF_INET : AF_INET6,
+                          (tcp ? SOCK_STREAM : SOCK_DGRAM) | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    if (fd < 0) return;
+    if (tcp)
+      (void)!connect(fd, to, length);
+    else
+      (void)!sendto(fd, text.data(), text.size(), 0, to, length);
+    close(fd);
+  }
 }
 
 NodeFault::Done<FaultSeen> telling(const Responder& responder) {
@@ -72,7 +80,8 @@ void Agent::dispatch(Request request, const Responder& responder) {
       {"mkdir", &Agent::do_mkdir},     {"rm", &Agent::do_rm},           {"tail", &Agent::do_tail},
       {"untail", &Agent::do_untail},   {"fsync", &Agent::do_fsync},     {"net", &Agent::do_net},
       {"close", &Agent::do_close},     {"prepare", &Agent::do_prepare}, {"fault", &Agent::do_fault},
-      {"unfault", &Agent::do_unfault}, {"look", &Agent::do_look},
+      {"unfault", &Agent::do_unfault}, {"look", &Agent::do_look},       {"break", &Agent::do_break},
+      {"mend", &Agent::do_mend},
   };
   const std::string word = request.at("do");
   const auto it = handlers.find(word);
@@ -157,10 +166,11 @@ void Agent::do_cut(Request request, const Responder& responder) {
   if (!before) return responder.fail(before.error().message);
   const auto done = firewall_.cut(from);
   if (!done) return responder.fail(done.error().message);
-  unbitten_.clear();
+  auto& unbitten = unbitten_["cut"];
+  unbitten.clear();
   for (const std::string& address : firewall_.addresses()) {
     const auto known = before->find(address);
-    unbitten_[address] = known == before->end() ? 0 : known->second;
+    unbitten[address] = known == before->end() ? 0 : known->second;
   }
   responder.ok({{"installed", firewall_.addresses()}});
   if (!std::exchange(looks_for_bites_, true)) look_for_bites(milliseconds(5));
@@ -175,27 +185,40 @@ bool Agent::names_driver(const std::string& text, const Responder& responder) co
 
 void Agent::look_for_bites(Nanos wait) {
   loop_.after(wait, [this, wait] {
-    if (!unbitten_.empty()) {
-      if (const auto counters = firewall_.dropped()) report_bites(*counters);
+    for (const auto& [kind, addresses] : unbitten_) {
+      if (addresses.empty()) continue;
+      if (const auto counters = counters_of(kind)) report_bites(kind, *counters);
     }
+    std::erase_if(unbitten_, [](const auto& kind) { return kind.second.empty(); });
     looks_for_bites_ = !unbitten_.empty();
     if (looks_for_bites_) look_for_bites(std::min(wait * 2, milliseconds(100)));
   });
 }
 
-void Agent::report_bites(const std::map<std::string, uint64_t>& counters) {
+Result<std::map<std::string, uint64_t>> Agent::counters_of(const std::string& kind) const {
+  if (kind == "cut") return firewall_.dropped();
+  if (kind == "disconnect") return disconnects_.destroyed();
+  return firewall_.struck(kind);
+}
+
+void Agent::report_bites(const std::string& kind, const std::map<std::string, uint64_t>& counters) {
+  auto& unbitten = unbitten_[kind];
   for (const auto& [address, packets] : counters) {
-    const auto it = unbitten_.find(address);
-    if (it == unbitten_.end() || packets <= it->second) continue;
-    emit({{"event", "bite"}, {"from", address}, {"packets", packets - it->second}});
-    unbitten_.erase(it);
+    const auto it = unbitten.find(address);
+    if (it == unbitten.end() || packets <= it->second) continue;
+    const uint64_t count = packets - it->second;
+    if (kind == "cut")
+      emit({{"event", "bite"}, {"from", address}, {"packets", count}});
+    else
+      emit({{"event", "struck"}, {"kind", kind}, {"from", address}, {"count", count}});
+    unbitten.erase(it);
   }
 }
 
 void Agent::do_heal(Request, const Responder& responder) {
   const auto dropped = firewall_.heal();
   if (!dropped) return responder.fail(dropped.error().message);
-  unbitten_.clear();
+  unbitten_.erase("cut");
   responder.ok({{"dropped", *dropped}});
 }
 
@@ -263,12 +286,52 @@ void Agent::do_look(Request request, const Responder& responder) {
   if (NodeFault* fault = find_fault(request, responder)) fault->look(telling(responder));
 }
 
+void Agent::do_break(Request request, const Responder& responder) {
+  const LinkFault fault{request.at("kind"),
+                        request.value("settings", std::map<std::string, int64_t>())};
+  const Strings from = request.at("from");
+  if (std::find(std::begin(kLinkFaults), std::end(kLinkFaults), fault.kind) ==
+      std::end(kLinkFaults))
+    return responder.fail("no link fault: \"" + fault.kind + "\"");
+  const auto absent = hello_["absent"].find(fault.kind);
+  if (absent != hello_["absent"].end() && !from.empty())
+    return responder.fail(fault.kind + " is not possible here: " + absent->get<std::string>());
+  for (const std::string& text : from) {
+    if (names_driver(text, responder)) return;
+  }
+  const bool destroys = fault.kind == "disconnect";
+  const auto done =
+      destroys ? disconnects_.set(from, milliseconds_of(request.value("settings", json::object()),
+                                                        "every_ms", 0))
+               : firewall_.break_links(fault, from);
+  if (!done) return responder.fail(done.error().message);
+  auto& unbitten = unbitten_[fault.kind];
+  unbitten.clear();
+  for (const std::string& text : from) unbitten[*normal_address(text)] = 0;
+  responder.ok();
+  if (!std::exchange(looks_for_bites_, true)) look_for_bites(milliseconds(5));
+}
+
+void Agent::do_mend(Request request, const Responder& responder) {
+  const std::string kind = request.at("kind");
+  const auto struck = kind == "disconnect"
+                          ? Result<std::map<std::string, uint64_t>>(disconnects_.end())
+                          : firewall_.mend_links(kind);
+  if (!struck) return responder.fail(struck.error().message);
+  unbitten_.erase(kind);
+  responder.ok({{"struck", *struck}});
+}
+
 void Agent::do_probe(Request request, const Responder& responder) {
   const Strings to = request.at("to");
   if (options_.skip.contains("probe")) return responder.ok();
   for (const std::string& address : to) {
     if (!normal_address(address)) return responder.fail("not an address: \"" + address + "\"");
-    send_datagram(address);  // one that cannot be sent now is as good as lost: the asker asks again
+    // One that cannot be sent now is as good as lost: the asker asks again.
+    send_probes(
+        address, request.value("tcp", false),
+        std::clamp<int64_t>(request.value("count", int64_t{1}), 0, 1'000),
+        static_cast<size_t>(std::clamp<int64_t>(request.value("bytes", int64_t{5}), 1, 1'400)));
   }
   responder.ok();
 }
