@@ -83,16 +83,37 @@ Result<void> Delays::probe(bool* found_leftover) {
   const uint16_t number = queue->number();
   queue->close();
   if (!options_.fresh_network) {
+    nft_ = find_tool("nft");
+    made_table_ = !nft_.empty() && !has_table();
     const auto before = rules();
     if (!before) return before.error();
     hooked_ = std::any_of(before->begin(), before->end(), [this](const std::string& rule) {
       return rule.find(chain_) != std::string::npos;
     });
     *found_leftover = hooked_;
+    made_table_ |= hooked_ && !nft_.empty();
     if (const auto removed = remove_rules(); !removed) return removed;
   }
-  return restore(chain_commands(number, {{"192.0.2.1", {}}}) + "-F " + chain_ + "\n-X " + chain_ +
-                 "\n");
+  const auto tried = restore(chain_commands(number, {{"192.0.2.1", {}}}) + "-F " + chain_ +
+                             "\n-X " + chain_ + "\n");
+  remove_empty_table();
+  return tried;
+}
+
+// As the iptables that are nft beneath make it, with the chains that they hang into hooks.
+bool Delays::has_table() const { return run_tool({nft_, "list table ip mangle"}).ok(); }
+
+void Delays::remove_empty_table() const {
+  if (!made_table_) return;
+  const auto listed = run_tool({nft_, "list table ip mangle"});
+  if (!listed) return;
+  // A chain that is not empty cannot be deleted, and then none of this is done.
+  std::string commands;
+  std::istringstream words(listed->out);
+  for (std::string word, last; words >> word; last = word) {
+    if (last == "chain") commands += "delete chain ip mangle " + word + "; ";
+  }
+  (void)run_tool({nft_, commands + "delete table ip mangle"});
 }
 
 Result<void> Delays::verify() const {
@@ -133,6 +154,7 @@ Result<void> Delays::remove_rules() {
     if (rule.find(chain_) != std::string::npos) return environment_error("still there: " + rule);
   }
   hooked_ = false;
+  remove_empty_table();
   return {};
 }
 

@@ -6,7 +6,8 @@
 //
 // A delay is one-way, as a cut is: packets FROM an address come late, those to it leave as before.
 // The jump goes through iptables, since nft's own queue is missing in some kernels; the chain is
-// there only while something is slow, and nothing else of the host's is touched. When the program
+// there only while something is slow, and nothing else of the host's is touched: a table that was
+// not there before goes again, when nothing is in it. When the program
 // dies, the rules let everything pass. IPv4. Blocking: a change takes some 20 ms.
 #pragma once
 
@@ -68,6 +69,8 @@ class Delays {
   std::string chain_commands(uint16_t queue, const std::map<std::string, LinkDelay>& from) const;
   Result<void> verify() const;
   Result<void> remove_rules();
+  bool has_table() const;
+  void remove_empty_table() const;
   Result<Program> start_program(const std::map<std::string, LinkDelay>& links);
   void end_program(Program program);
   void read_report(int report);
@@ -75,7 +78,8 @@ class Delays {
 
   PollLoop& loop_;
   DelaysOptions options_;
-  std::string chain_, iptables_, restore_;
+  std::string chain_, iptables_, restore_, nft_;
+  bool made_table_ = false;  // mangle was not there before
   bool hooked_ = false;  // rules may be there
   std::map<std::string, LinkDelay> links_;
   Program program_;
