@@ -135,7 +135,7 @@ const Nemesis& rate_nemesis() {
   static const LinkFaultNemesis nemesis(
       {"rate",
        "links between nodes carry only so much, and lose what is above it",
-       {"kbytes", "32", "so many kilobytes a second pass on each link"},
+       {"kbytes", "8", "so many kilobytes a second pass on each link"},
        "kbytes",
        [](const std::string& text) { return read_number(text, 1, 10'000); }});
   return nemesis;

@@ -468,7 +468,7 @@ TEST(LinkFaults, BreakTheLinksOfAPartitionWithTheirSettingAndMendThem) {
     LinkFault expected;
   } rows[] = {{"loss", {}, {"loss", {{"percent", 30}}}},
               {"loss", {{"percent", "5"}}, {"loss", {{"percent", 5}}}},
-              {"rate", {}, {"rate", {{"kbytes", 32}}}},
+              {"rate", {}, {"rate", {{"kbytes", 8}}}},
               {"reset", {}, {"reset", {}}},
               {"disconnect", {{"every", "50ms"}}, {"disconnect", {{"every_ms", 50}}}}};
   for (const auto& row : rows) {

@@ -314,6 +314,8 @@ class SecretlyNotInstalled
       public testing::WithParamInterface<std::pair<const char*, const char*>> {};
 INSTANTIATE_TEST_SUITE_P(All, SecretlyNotInstalled,
                          testing::Values(std::pair("rule", "partition"),
+                                         std::pair("rule", "loss"), std::pair("rule", "rate"),
+                                         std::pair("rule", "reset"), std::pair("rule", "disconnect"),
                                          std::pair("signal", "pause"), std::pair("signal", "kill")),
                          [](const auto& param) { return std::string(param.param.second); });
 
@@ -326,6 +328,23 @@ TEST_P(SecretlyNotInstalled, AFaultThatIsNotThereIsNeverReportedAsSurvived) {
   };
   const Ended ended = e2e::run(launch);
   EXPECT_TRUE(ended.code == 4 || ended.code == 255) << ended.code << ended.out << ended.err;
+}
+
+TEST_F(RealRun, FaultsOfLinksAreInForceBesideEachOtherBiteAndHeal) {
+  const Ended ended =
+      run_json({"--nemesis", "loss:leader,rate:leader,reset:leader,disconnect:leader,partition:one",
+                "--nodes", "3", "--time-limit", "15s", "--nemesis-interval", "5s",
+                "--fault-duration", "3s", "--seed", "1"});
+  EXPECT_EQ(ended.code, 0) << ended.out << ended.err;
+  const std::string history = text_of_file(latest("history.jsonl"));
+  for (const std::string kind : {"loss", "rate", "reset", "disconnect"}) {
+    EXPECT_NE(history.find("start-" + kind), std::string::npos) << kind;
+    EXPECT_NE(history.find("stop-" + kind), std::string::npos) << kind;
+  }
+  EXPECT_NE(history.find("\"bit\":true"), std::string::npos);
+  EXPECT_EQ(history.find("\"installed\":false"), std::string::npos);
+  EXPECT_EQ(history.find("\"healed\":false"), std::string::npos);
+  expect_nothing_left();
 }
 
 TEST_F(RealRun, AnInterruptHealsSavesAndReports) {
