@@ -9,7 +9,6 @@
   X(pause_nemesis)       \
   X(kill_nemesis)        \
   X(delay_nemesis)       \
-  X(delay_nemesis)       \
   X(loss_nemesis)        \
   X(rate_nemesis)        \
   X(reset_nemesis)       \
