@@ -20,6 +20,7 @@
 #include <set>
 
 #include "checkers/facts.h"
+#include "checkers/history/clock_offsets.h"
 #include "checkers/history/vocabulary.h"
 #include "checkers/registry.h"
 #include "checkers/words.h"
@@ -53,7 +54,8 @@ class Audit {
       : history_(history),
         header_(history.header()),
         faults_(outages(history)),
-        samples_(status_samples(history)) {
+        samples_(status_samples(history)),
+        clocks_(clock_offsets(history)) {
     verdict_.name = "non-vacuity";
   }
 
@@ -210,7 +212,7 @@ class Audit {
     const Nanos after_end = std::min(fault.healed_at + kAfterHeal, history_.end_time());
     effect.majority_after =
         !connected_majority(header_, faults_, fault.healed_at + Nanos{1}, after_end).empty();
-    effect.felt = seen_by_samples(fault);
+    effect.felt = seen_by_samples(fault) || seen_by_clocks(fault);
     for (size_t id = first_within_reach(fault.begin); id < history_.size(); ++id) {
       const Operation operation = history_[id];
       const Nanos invoked = operation.invoke_time();
@@ -244,6 +246,15 @@ class Audit {
   }
   static bool contains(const std::vector<Symbol>& nodes, Symbol node) {
     return node.empty() || std::find(nodes.begin(), nodes.end(), node) != nodes.end();
+  }
+  // A sound store may not mind that a clock is off: that its daemon saw it is enough.
+  bool seen_by_clocks(const FaultInterval& fault) const {
+    constexpr Nanos kOff = milliseconds(250);
+    return fault.kind == "clock" &&
+           std::any_of(clocks_.begin(), clocks_.end(), [&](const ClockOffset& clock) {
+             return contains(fault.victims, clock.node) && clock.time >= fault.begin &&
+                    clock.time <= fault.end && (clock.offset > kOff || clock.offset < Nanos{} - kOff);
+           });
   }
   // A node did not answer, or the members' leader or term changed.
   bool seen_by_samples(const FaultInterval& fault) const {
@@ -305,6 +316,7 @@ class Audit {
   const HistoryHeader& header_;
   const std::vector<FaultInterval> faults_;
   const std::vector<StatusSample> samples_;
+  const std::vector<ClockOffset> clocks_;
   Verdict verdict_;
   std::map<std::string, int64_t> thresholds_;
   std::vector<std::string> missing_;

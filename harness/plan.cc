@@ -6,6 +6,7 @@
 
 #include "harness/swarm.h"
 #include "nemesis/own.h"
+#include "nemesis/victims.h"
 
 namespace assay {
 namespace {
@@ -135,6 +136,7 @@ Result<PlannedFault> look_up_fault(const Plan& plan, const FaultSpec& fault) {
   const Nemesis* nemesis = *found;
   const auto shapes = nemesis->shapes();
   for (const std::string& shape : fault.shapes) {
+    if (nemesis->takes_nodes() && listed_nodes(shape, plan.layout.nodes)) continue;
     if (std::find(shapes.begin(), shapes.end(), shape) == shapes.end()) {
       return unknown("shape or victim of " + fault.kind, shape,
                      names_of(shapes, [](std::string_view s) { return std::string(s); }));

@@ -70,6 +70,7 @@ class Delay : public Nemesis {
     return how ? Result<void>() : how.error();
   }
   bool available(const Powers& powers) const override { return powers.delay; }
+  std::string_view needs() const override { return "iptables, NFQUEUE (root, or user namespaces)"; }
   std::unique_ptr<NemesisRun> start(Cluster& cluster,
                                     const NemesisOptions& options) const override {
     NemesisOptions used = options;

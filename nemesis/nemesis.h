@@ -52,6 +52,10 @@ class Nemesis {
   virtual std::string_view kind() const = 0;  // "partition"
   virtual std::string_view summary() const = 0;
   virtual std::vector<std::string_view> shapes() const = 0;
+  // Those that are drawn where none is asked for.
+  virtual std::vector<std::string_view> deck() const { return shapes(); }
+  // Whether a list of nodes may stand for a shape: "n1+n3".
+  virtual bool takes_nodes() const { return false; }
   virtual std::vector<NemesisOption> options() const { return {}; }
   // Whether the values of its options are right: else an input error.
   virtual Result<void> accepts(const std::map<std::string, std::string>&) const { return {}; }

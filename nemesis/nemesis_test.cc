@@ -4,7 +4,10 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <deque>
 #include <set>
+#include <tuple>
+#include <utility>
 
 #include "checkers/history/history_io.h"
 #include "checkers/history/vocabulary.h"
@@ -18,10 +21,12 @@
 namespace assay {
 namespace {
 
-// Remembers which nodes are down, paused, cut. Answers at once (the nemesis does not care when).
+// Remembers which nodes are down, paused, cut. Answers at once (the nemesis does not care when),
+// but for a start, which is due when whoever asked for it has been left.
 class FakeCluster : public Cluster {
  public:
   explicit FakeCluster(int n) {
+    due().clear();
     for (int i = 0; i < n; ++i) nodes_.push_back({.index = i, .name = "n" + std::to_string(i + 1)});
   }
   const std::vector<NodeInfo>& nodes() const override { return nodes_; }
@@ -35,8 +40,14 @@ class FakeCluster : public Cluster {
     answer(done);
   }
   void start(int node, Callback<Effect> done) override {
-    down.erase(node);
-    answer(done);
+    due().push_back([this, node, done] {
+      down.erase(node);
+      answer(done);
+    });
+  }
+  static std::deque<std::function<void()>>& due() {
+    static std::deque<std::function<void()>> starts;
+    return starts;
   }
   void pause(int node, Callback<Effect> done) override {
     paused.insert(node);
@@ -196,9 +207,9 @@ TEST(Victims, AreAsManyAsTheirWordSays) {
     int n;
     size_t count;
   } rows[] = {
-      {"one", 5, 1},      {"minority", 5, 2}, {"majority", 5, 3}, {"all", 5, 5},
-      {"leader", 5, 1},   {"minority", 3, 1}, {"majority", 3, 2}, {"minority", 4, 1},
-      {"majority", 4, 3}, {"all", 1, 1},
+      {"one", 5, 1},      {"minority", 5, 2}, {"majority", 5, 3},  {"all", 5, 5},
+      {"leader", 5, 1},   {"minority", 3, 1}, {"majority", 3, 2},  {"minority", 4, 1},
+      {"majority", 4, 3}, {"all", 1, 1},      {"followers", 5, 4}, {"followers", 1, 1},
   };
   for (const auto& row : rows) {
     FakeCluster cluster(row.n);
@@ -209,6 +220,16 @@ TEST(Victims, AreAsManyAsTheirWordSays) {
   cluster.leader_ = 3;
   Rng rng(7);
   EXPECT_EQ(choose_victims("leader", cluster, rng), std::vector<int>{3});
+  EXPECT_EQ(choose_victims("followers", cluster, rng), (std::vector<int>{0, 1, 2, 4}));
+  EXPECT_EQ(choose_victims("n5+n1", cluster, rng), (std::vector<int>{0, 4}));
+  EXPECT_EQ(choose_victims("n2", cluster, rng), std::vector<int>{1});
+}
+
+TEST(Victims, AListNamesKnownNodesOnly) {
+  const FakeCluster cluster(3);
+  EXPECT_EQ(listed_nodes("n3+n3+n1", cluster.nodes()), (std::vector<int>{0, 2}));
+  for (const char* list : {"n4", "n1+", "+n1", "", "n1,n2", "one"})
+    EXPECT_FALSE(listed_nodes(list, cluster.nodes())) << list;
 }
 
 NemesisOptions options_for(uint64_t seed, Nanos end) {
@@ -227,10 +248,13 @@ SimulatedRun play(
   options.clients = 0;
   options.lanes = 1;
   options.effect = [&](const Op& op, Worker) {
-    Op completion;
+    std::optional<Op> completion;
     run.invoke(op, [&](Op done) { completion = std::move(done); });
-    between(completion);
-    return completion;
+    do {
+      for (const auto& start : std::exchange(FakeCluster::due(), {})) start();
+    } while (!completion);
+    between(*completion);
+    return *completion;
   };
   const Gen schedule = run.schedule();
   return simulate(*schedule, options);
@@ -238,7 +262,11 @@ SimulatedRun play(
 
 class EveryNemesis : public testing::TestWithParam<const Nemesis*> {};
 INSTANTIATE_TEST_SUITE_P(Registry, EveryNemesis, testing::ValuesIn(all_nemeses()),
-                         [](const auto& param) { return std::string(param.param->kind()); });
+                         [](const auto& param) {
+                           std::string name(param.param->kind());
+                           std::replace(name.begin(), name.end(), '-', '_');
+                           return name;
+                         });
 
 TEST_P(EveryNemesis, HealsWhatItBroke) {
   for (uint64_t seed = 0; seed < 50; ++seed) {
@@ -247,12 +275,12 @@ TEST_P(EveryNemesis, HealsWhatItBroke) {
     bool struck = false;
     const auto played = play(*run, [&](const Op&) {
       struck |= !cluster.down.empty() || !cluster.paused.empty() || !cluster.cuts.empty() ||
-                !cluster.slow.empty() || !cluster.broken_links.empty();
+                !cluster.slow.empty() || !cluster.faults.empty() || !cluster.broken_links.empty();
     });
     EXPECT_TRUE(played.done);
     EXPECT_TRUE(struck);
     EXPECT_TRUE(cluster.down.empty() && cluster.paused.empty() && cluster.cuts.empty() &&
-                cluster.slow.empty() && cluster.broken_links.empty());
+                cluster.slow.empty() && cluster.faults.empty() && cluster.broken_links.empty());
   }
 }
 
@@ -287,7 +315,7 @@ TEST_P(EveryNemesis, ShowsEveryShapeOncePerRound) {
     if (event.op.type == OpType::kInvoke || started_fault(event.op.f).empty()) continue;
     shapes.emplace_back(event.op.value.text_or("shape", ""));
   }
-  const size_t kinds = GetParam()->shapes().size();
+  const size_t kinds = GetParam()->deck().size();
   ASSERT_GE(shapes.size(), 2 * kinds);
   for (size_t round = 0; round < 2; ++round) {
     const std::set<std::string> seen(shapes.begin() + round * kinds,
@@ -383,6 +411,107 @@ TEST_P(EveryNemesis, SaysWhereItHadNoLeaderToAimAt) {
       const bool says = done.value.text_or("evidence", "").starts_with("no leader was known");
       EXPECT_EQ(says, leader < 0) << done.value.to_json();
     });
+  }
+}
+
+TEST(ProcessFault, StrikesTheLeaderThatWasElectedWhileItWaited) {
+  for (int elected : {2, -1}) {
+    FakeCluster cluster(3);
+    cluster.leader_ = 0;
+    cluster.elected = elected;
+    NemesisOptions options = options_for(1, seconds(30));
+    options.shapes = {"elected"};
+    const auto run = find_nemesis("pause")->start(cluster, options);
+    play(*run, [&](const Op& done) {
+      if (started_fault(done.f).empty()) return;
+      EXPECT_EQ(done.value["victims"].to_json(), elected < 0 ? R"(["n1"])" : R"(["n3"])");
+      EXPECT_EQ(done.value.text_or("evidence", "").starts_with("no leader was elected"),
+                elected < 0);
+    });
+  }
+}
+
+TEST(Kill, OfATreeIsAFaultOfTheNode) {
+  FakeCluster cluster(3);
+  NemesisOptions options = options_for(1, seconds(30));
+  options.settings = {{"tree", "true"}, {"restart_after", "1s"}};
+  options.shapes = {"n1+n3"};
+  const auto run = find_nemesis("kill")->start(cluster, options);
+  const auto played = play(*run, [&](const Op& done) {
+    const bool started = !started_fault(done.f).empty();
+    EXPECT_EQ(cluster.faults.contains({"kill-tree", 0}), started);
+    EXPECT_EQ(cluster.faults.contains({"kill-tree", 2}), started);
+    EXPECT_FALSE(cluster.faults.contains({"kill-tree", 1}));
+  });
+  Nanos started{};
+  for (const auto& event : played.events) {
+    if (event.op.type != OpType::kInvoke) continue;
+    if (!started_fault(event.op.f).empty()) started = event.op.time;
+    if (!stopped_fault(event.op.f).empty()) {
+      EXPECT_LT(event.op.time - started, milliseconds(1100));
+    }
+  }
+}
+
+TEST(CrashLoop, KillsAgainAndAgainAndLeavesTheNodeUp) {
+  FakeCluster cluster(3);
+  NemesisOptions options = options_for(1, seconds(30));
+  options.shapes = {"n2"};
+  const auto run = find_nemesis("crash-loop")->start(cluster, options);
+  int stops = 0;
+  play(*run, [&](const Op& done) {
+    if (!started_fault(done.f).empty()) {
+      for (int rounds = 0; rounds < 5; ++rounds)
+        for (const auto& start : std::exchange(FakeCluster::due(), {})) start();
+      EXPECT_EQ(cluster.down, std::set<int>{1});
+      return;
+    }
+    ++stops;
+    EXPECT_TRUE(cluster.down.empty());
+    EXPECT_TRUE(done.value.bool_or("bit", false)) << done.value.to_json();
+    EXPECT_TRUE(done.value.text_or("evidence", "").starts_with("n2: killed 7 times"))
+        << done.value.to_json();
+  });
+  EXPECT_GT(stops, 1);
+}
+
+TEST(NodeFaults, TellTheAgentWhatTheirOptionsSay) {
+  const struct {
+    const char* kind;
+    std::map<std::string, std::string> set, told;
+  } rows[] = {
+      {"freeze", {}, {}},
+      {"starve", {{"percent", "7"}}, {{"quota_us", "7000"}}},
+      {"memory", {{"limit", "3MiB"}}, {{"limit_bytes", "3145728"}}},
+      {"clock", {{"jump", "-90s"}}, {{"jump_ms", "-90000"}, {"gain_permille", "0"}}},
+      {"clock", {{"jump", "0s"}, {"drift", "50"}}, {{"jump_ms", "0"}, {"gain_permille", "50"}}},
+  };
+  for (const auto& row : rows) {
+    FakeCluster cluster(1);
+    NemesisOptions options = options_for(1, seconds(30));
+    options.settings = row.set;
+    const auto run = find_nemesis(row.kind)->start(cluster, options);
+    play(*run, [&](const Op& done) {
+      if (started_fault(done.f).empty()) return;
+      const auto told = cluster.faults.find({row.kind, 0});
+      ASSERT_NE(told, cluster.faults.end());
+      EXPECT_EQ(told->second, row.told);
+    });
+  }
+}
+
+TEST(NodeFaults, RefuseSettingsThatAreWrong) {
+  const std::tuple<const char*, const char*, const char*> rows[] = {
+      {"starve", "percent", "0"},      {"starve", "percent", "a lot"},
+      {"memory", "limit", "4"},        {"memory", "limit", "1KiB"},
+      {"clock", "jump", "soon"},       {"clock", "jump", "200ms"},
+      {"clock", "drift", "2000"},      {"kill", "tree", "yes"},
+      {"kill", "restart_after", "0s"}, {"kill", "restart_after", ""},
+  };
+  for (const auto& [kind, option, value] : rows) {
+    const auto accepted = find_nemesis(kind)->accepts({{option, value}});
+    ASSERT_FALSE(accepted) << kind << option << value;
+    EXPECT_THAT(accepted.error().message, testing::HasSubstr(std::string(kind) + "." + option));
   }
 }
 

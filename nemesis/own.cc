@@ -13,17 +13,18 @@ class Own : public Nemesis {
 
   std::string_view kind() const override { return fault_.kind; }
   std::string_view summary() const override { return fault_.summary; }
-  std::vector<std::string_view> shapes() const override {
+  std::vector<std::string_view> shapes() const override { return process_victims(); }
+  std::vector<std::string_view> deck() const override {
     return {"one", "minority", "majority", "leader", "all"};
   }
+  bool takes_nodes() const override { return true; }
   bool available(const Powers& powers) const override { return powers.run; }
   std::unique_ptr<NemesisRun> start(Cluster& cluster,
                                     const NemesisOptions& options) const override {
-    const auto all = shapes();
     NemesisOptions used = options;
     if (!fault_.lasts) used.duration = Nanos{};
     return run_process_fault(
-        cluster, used, {all.begin(), all.end()},
+        cluster, used, deck(),
         {.kind = fault_.kind,
          .strike = [&cluster, kind = fault_.kind](
                        int node, auto done) { cluster.begin_own(kind, node, std::move(done)); },

@@ -92,6 +92,7 @@ class Partition : public Nemesis {
     return {"one", "halves", "majorities-ring", "bridge", "leader", "one-way"};
   }
   bool available(const Powers& powers) const override { return powers.cut; }
+  std::string_view needs() const override { return "nftables (root, or user namespaces)"; }
   std::unique_ptr<NemesisRun> start(Cluster& cluster,
                                     const NemesisOptions& options) const override {
     NemesisOptions used = options;

@@ -12,15 +12,16 @@ class Pause : public Nemesis {
   std::string_view summary() const override {
     return "SIGSTOP of the store's processes, then SIGCONT";
   }
-  std::vector<std::string_view> shapes() const override {
+  std::vector<std::string_view> shapes() const override { return process_victims(); }
+  std::vector<std::string_view> deck() const override {
     return {"one", "minority", "majority", "leader"};
   }
+  bool takes_nodes() const override { return true; }
   bool available(const Powers& powers) const override { return powers.pause; }
   std::unique_ptr<NemesisRun> start(Cluster& cluster,
                                     const NemesisOptions& options) const override {
-    const auto all = shapes();
     return run_process_fault(
-        cluster, options, {all.begin(), all.end()},
+        cluster, options, deck(),
         {.kind = std::string(kind()),
          .strike = [&cluster](int node, auto done) { cluster.pause(node, std::move(done)); },
          .restore = [&cluster](int node, auto done) { cluster.resume(node, std::move(done)); },

@@ -8,6 +8,9 @@
 namespace assay {
 namespace {
 
+// For the next leader to be elected, where a fault is to strike it: other faults bring that about.
+constexpr Nanos kElectionPatience = seconds(5);
+
 class ProcessFaultRun : public NemesisRun {
  public:
   ProcessFaultRun(Cluster& cluster, const NemesisOptions& options, ProcessFault fault)
@@ -31,8 +34,20 @@ class ProcessFaultRun : public NemesisRun {
  private:
   void start(const Op& op, std::function<void(Op)> done) {
     const std::string shape(op.value.text_or("shape", "one"));
+    if (shape != "elected") return strike(op, choose_victims(shape, cluster_, victims_rng_), done);
+    cluster_.await_election(kElectionPatience, [this, op, done = std::move(done)](
+                                                   const Result<int>& elected) {
+      const bool came = elected && *elected >= 0;
+      strike(
+          op, came ? std::vector<int>{*elected} : choose_victims("leader", cluster_, victims_rng_),
+          done, came ? "" : "no leader was elected within " + format_duration(kElectionPatience));
+    });
+  }
+
+  void strike(const Op& op, std::vector<int> victims, const std::function<void(Op)>& done,
+              const std::string& remark = "") {
+    const std::string shape(op.value.text_or("shape", "one"));
     const bool led = cluster_.leader() >= 0;
-    std::vector<int> victims = choose_victims(shape, cluster_, victims_rng_);
     if (fault_.strikes != Strikes::kAny) {
       std::vector<int> running = those_that_run(victims);
       if (running.empty() && fault_.strikes == Strikes::kRunningOnly)
@@ -40,8 +55,10 @@ class ProcessFaultRun : public NemesisRun {
       if (!running.empty()) victims = std::move(running);
     }
     on_each(victims, fault_.strike, Bite::kEverywhere,
-            [this, op, shape, led, victims, done = std::move(done)](const Result<Effect>& seen) {
-              done(fault_started(op, cluster_, victims, {}, aimed(shape, led, seen)));
+            [this, op, shape, led, victims, done, remark](const Result<Effect>& seen) {
+              Result<Effect> told = aimed(shape, led, seen);
+              if (told && !remark.empty()) told->evidence = remark + "; " + told->evidence;
+              done(fault_started(op, cluster_, victims, {}, told));
             });
   }
 
@@ -61,11 +78,15 @@ class ProcessFaultRun : public NemesisRun {
 
 }  // namespace
 
+std::vector<std::string_view> process_victims() {
+  return {"one", "minority", "majority", "leader", "followers", "elected", "all"};
+}
+
 std::unique_ptr<NemesisRun> run_process_fault(Cluster& cluster, const NemesisOptions& options,
-                                              std::vector<std::string> all_shapes,
+                                              const std::vector<std::string_view>& deck,
                                               ProcessFault fault) {
   NemesisOptions used = options;
-  if (used.shapes.empty()) used.shapes = std::move(all_shapes);
+  if (used.shapes.empty()) used.shapes = {deck.begin(), deck.end()};
   return std::make_unique<ProcessFaultRun>(cluster, used, std::move(fault));
 }
 

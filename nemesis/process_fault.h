@@ -4,6 +4,8 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include "nemesis/nemesis.h"
 #include "nemesis/victims.h"
@@ -18,14 +20,18 @@ enum class Strikes : uint8_t {
 
 struct ProcessFault {
   std::string kind;
-  Power strike;          // on each victim
-  Power restore;         // on every node, victim or not: both powers are idempotent
-  bool tells = false;    // `restore` sees whether it was in force until then
+  Power strike;        // on each victim
+  Power restore;       // on every node, victim or not: both powers are idempotent
+  bool tells = false;  // `restore` sees whether it was in force until then
   Strikes strikes = Strikes::kAny;
 };
 
+// Every shape that such a fault can have; beside them, a list of nodes ("n1+n3").
+std::vector<std::string_view> process_victims();
+
+// deck: the shapes that are drawn where none is asked for.
 std::unique_ptr<NemesisRun> run_process_fault(Cluster& cluster, const NemesisOptions& options,
-                                              std::vector<std::string> all_shapes,
+                                              const std::vector<std::string_view>& deck,
                                               ProcessFault fault);
 
 }  // namespace assay

@@ -15,7 +15,12 @@
   X(disconnect_nemesis)  \
   X(power_loss_nemesis)  \
   X(disk_error_nemesis)  \
-  X(disk_full_nemesis)
+  X(disk_full_nemesis)  \
+  X(freeze_nemesis)      \
+  X(crash_loop_nemesis)  \
+  X(starve_nemesis)      \
+  X(memory_nemesis)      \
+  X(clock_nemesis)
 
 namespace assay {
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <memory>
 #include <numeric>
+#include <set>
 
 namespace assay {
 
@@ -11,7 +12,15 @@ std::vector<int> choose_victims(std::string_view shape, const Cluster& cluster, 
   std::vector<int> order(n);
   std::iota(order.begin(), order.end(), 0);
   rng.shuffle(order);
+  if (const auto listed = listed_nodes(shape, cluster.nodes())) return *listed;
   if (shape == "leader" && cluster.leader() >= 0) return {cluster.leader()};
+  if (shape == "followers") {
+    const int spared = cluster.leader() >= 0 ? cluster.leader() : order[0];
+    std::erase(order, spared);
+    if (order.empty()) order = {spared};
+    std::sort(order.begin(), order.end());
+    return order;
+  }
   int count = 1;  // "one", and "leader" while there is none
   if (shape == "minority") count = std::max(1, (n - 1) / 2);
   if (shape == "majority") count = n / 2 + 1;
@@ -21,8 +30,23 @@ std::vector<int> choose_victims(std::string_view shape, const Cluster& cluster, 
   return order;
 }
 
+std::optional<std::vector<int>> listed_nodes(std::string_view list,
+                                             const std::vector<NodeInfo>& nodes) {
+  std::set<int> indexes;
+  for (size_t start = 0; start <= list.size();) {
+    const size_t end = std::min(list.find('+', start), list.size());
+    const auto node = std::find_if(nodes.begin(), nodes.end(), [&](const NodeInfo& info) {
+      return info.name == list.substr(start, end - start);
+    });
+    if (node == nodes.end()) return std::nullopt;
+    indexes.insert(node->index);
+    start = end + 1;
+  }
+  return std::vector<int>(indexes.begin(), indexes.end());
+}
+
 Result<Effect> aimed(std::string_view shape, bool leader_known, Result<Effect> effect) {
-  if (effect && shape == "leader" && !leader_known)
+  if (effect && (shape == "leader" || shape == "followers") && !leader_known)
     effect->evidence =
         "no leader was known" + (effect->evidence.empty() ? "" : "; " + effect->evidence);
   return effect;

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string_view>
 #include <vector>
 
@@ -12,11 +13,17 @@
 
 namespace assay {
 
-// Node indexes for "one", "minority", "majority", "all" or "leader" (one at random while no leader
-// is known), drawn from rng, in ascending order.
+// Node indexes for "one", "minority", "majority", "all", "leader" (one at random while no leader is
+// known), "followers" (all but that one) or a list of nodes ("n1+n3"), drawn from rng, in ascending
+// order.
 std::vector<int> choose_victims(std::string_view shape, const Cluster& cluster, Rng& rng);
 
-// Says of a fault that was aimed at the leader while none was known that it was not.
+// The nodes of a list such as "n1+n3", each once; absent where one is unknown.
+std::optional<std::vector<int>> listed_nodes(std::string_view list,
+                                             const std::vector<NodeInfo>& nodes);
+
+// Says of a fault that was aimed at the leader or its followers while none was known that it was
+// not.
 Result<Effect> aimed(std::string_view shape, bool leader_known, Result<Effect> effect);
 
 // Runs a power on each of the nodes at once and gathers what was seen: installed only when it was

@@ -47,7 +47,7 @@ class NaiveTarget : public Target {
 
   std::string_view name() const override { return name_; }
   Claims claims() const override {
-    return {.watch = true, .election_timeout_min = election_timeout_};
+    return {.watch = true, .election_timeout_min = election_timeout_, .clock = "hook"};
   }
   std::vector<Symbol> ops() const override { return kv_client_ops(KvTokens::kRevision); }
   bool has_daemons() const override { return true; }

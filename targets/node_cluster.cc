@@ -18,6 +18,8 @@ constexpr Nanos kGrace = seconds(2);         // of a daemon that is asked to end
 constexpr Nanos kPatience = seconds(2);      // for a rule to drop its first packet
 constexpr Nanos kOwnBegins = seconds(5);     // until a fault of the store's own is in force
 constexpr Nanos kOwnEnds = seconds(10);      // until it is not any more, once its daemon is ready
+constexpr Nanos kClockLook = seconds(1);     // between two looks at a daemon's clock
+constexpr const char* kClock = "clock";      // the fault of it
 constexpr Nanos kHurriedGrace = seconds(1);  // kGrace where somebody waits for the end
 
 std::string describe(const ProcessEnd& end) {
@@ -46,6 +48,7 @@ struct NodeCluster::State : std::enable_shared_from_this<NodeCluster::State> {
     bool fell = false;                        // ended by itself under one of them
     bool asked = false;                       // the last end
     bool starting = false;
+    bool clock_watched = false;
     std::vector<Callback<Effect>> others;  // who asked for a start that was under way
 
     bool has(bool NodeFault::*property) const {
@@ -357,6 +360,7 @@ struct NodeCluster::State : std::enable_shared_from_this<NodeCluster::State> {
     if (!member.running)
       return answer(std::move(done), Effect{false, false, name(node) + " is not running"});
     member.faults[fault.kind] = fault;
+    if (fault.kind == kClock && !std::exchange(member.clock_watched, true)) watch_clock(node);
     member.hand->begin_fault(
         fault, member.daemon,
         [self = shared_from_this(), kind = fault.kind, node,
@@ -365,8 +369,24 @@ struct NodeCluster::State : std::enable_shared_from_this<NodeCluster::State> {
             return done(environment_error(self->name(node) + ": " + report.error().message));
           const Effect seen{report->installed, report->bit,
                             self->name(node) + ": " + report->evidence};
+          if (kind == kClock) self->look_at_clock(node);
           if (self->members[node].running || !seen.bit) return done(seen);
           self->confirm_down(node, seen.evidence, done);
+        });
+  }
+
+  // How far off the daemon's clock is, from the first fault of clocks on.
+  void watch_clock(int node) {
+    look_at_clock(node);
+    loop.at(loop.now() + kClockLook, [self = shared_from_this(), node] {
+      if (!self->closing) self->watch_clock(node);
+    });
+  }
+  void look_at_clock(int node) {
+    members[node].hand->look_at_fault(
+        kClock, [self = shared_from_this(), node](const Result<FaultReport>& seen) {
+          if (seen && !self->closing)
+            self->options.hooks.clocked(node, nanoseconds(seen->figure));
         });
   }
 
@@ -378,6 +398,7 @@ struct NodeCluster::State : std::enable_shared_from_this<NodeCluster::State> {
       if (!report) return done(environment_error(self->name(node) + ": " + report.error().message));
       const Effect seen{report->installed, report->bit,
                         report->evidence.empty() ? "" : self->name(node) + ": " + report->evidence};
+      if (kind == kClock) self->look_at_clock(node);
       if (!seen.installed) return done(seen);
       self->members[node].faults.erase(kind);
       self->pick_up(node, seen, done);

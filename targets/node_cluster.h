@@ -21,6 +21,7 @@ struct NodeClusterOptions {
     std::function<void(int node, const std::string& text)> diagnosed;  // Target::diagnosis
     std::function<int()> leader;                                       // Cluster::leader
     std::function<int64_t()> term = [] { return -1; };                 // that leader's; -1: unknown
+    std::function<void(int node, Nanos offset)> clocked = [](int, Nanos) {};  // ahead by so much
     std::function<void(Error)> lost;  // an agent died, healed by itself; a delay did not hold, …
     // Its daemon has ended, the agent not yet: what is to be kept of the node is fetched now.
     std::function<void(int node, Node& hand, bool hurried, std::function<void()> done)> leaving =

@@ -69,7 +69,8 @@ class RaftTarget : public Target {
     return {.orderable = policy_.orderable,
             .token_kind = settings_.token_kind,
             .watch = kv_client_watches(policy_.client.tokens),
-            .election_timeout_min = milliseconds(settings_.election_ms_min)};
+            .election_timeout_min = milliseconds(settings_.election_ms_min),
+            .clock = "hook"};
   }
   std::vector<Symbol> ops() const override { return kv_client_ops(policy_.client.tokens); }
   bool has_daemons() const override { return true; }

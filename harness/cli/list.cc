@@ -54,13 +54,15 @@ Table workloads() {
 }
 
 Table nemeses() {
-  Table table{{"nemesis", "what", "shapes and victims"}};
+  Table table{{"nemesis", "what", "shapes and victims", "needs"}};
   for (const Nemesis* n : all_nemeses()) {
     table.push_back({std::string(n->kind()), std::string(n->summary()),
-                     joined(n->shapes(), [](std::string_view s) { return s; })});
+                     joined(n->shapes(), [](std::string_view s) { return s; }) +
+                         (n->takes_nodes() ? ", or nodes: n1+n3" : ""),
+                     std::string(n->needs())});
     for (const NemesisOption& option : n->options())
       table.push_back({"  " + std::string(n->kind()) + "." + option.name, option.summary,
-                       "default " + option.fallback});
+                       option.fallback.empty() ? "" : "default " + option.fallback, ""});
   }
   return table;
 }

@@ -370,6 +370,10 @@ class LiveRun::Impl {
             },
         .leader = [this] { return observer_->leader(); },
             .term = [this] { return observer_->term(); },
+        .clocked =
+            [this](int node, Nanos offset) {
+              if (!closed_) observer_->note_clock(node, offset);
+            },
         .lost = [this](Error error) { fail(std::move(error)); },
     };
   }

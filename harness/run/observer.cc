@@ -133,6 +133,11 @@ void Observer::note_exit(int node, int code, int signal, bool expected) {
                                      {"expected", expected}}));
 }
 
+void Observer::note_clock(int node, Nanos offset) {
+  recorder_.observe(f::clock,
+                    object({{"node", nodes_[node].info.name}, {"offset", Value(offset.count)}}));
+}
+
 void Observer::note_log(int node, std::string_view line) {
   const std::string_view finding = target_.log_finding(line);
   if (finding.empty() || findings_left_ == 0) return;

@@ -37,6 +37,8 @@ class Observer {
 
   void note_start(int node);
   void note_exit(int node, int code, int signal, bool expected);
+  // By how much the clock that its daemon sees is ahead.
+  void note_clock(int node, Nanos offset);
   // A line of a node's log. Kept in the history only when the target finds something in it.
   void note_log(int node, std::string_view line);
   void note_phase(std::string_view phase, std::string_view why = "");

@@ -91,6 +91,7 @@ Digest digest_of(const History& history) {
   for (const auto& [node, outcomes] : digest.by_node) digest.nodes.push_back(node);
   digest.intervals = fault_intervals(history);
   digest.samples = status_samples(history);
+  digest.clocks = clock_offsets(history);
   digest.faults = count_faults(history, digest);
   digest.elections = count_elections(digest.samples);
   return digest;

@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "checkers/history/clock_offsets.h"
 #include "checkers/history/history.h"
 #include "checkers/history/vocabulary.h"
 
@@ -41,6 +42,7 @@ struct Digest {
   std::vector<FaultInterval> intervals;  // in order of their asking
   std::vector<FaultCount> faults;        // kinds claimed, then others
   std::vector<StatusSample> samples;     // in order of time
+  std::vector<ClockOffset> clocks;       // likewise; empty: no fault of clocks
   int64_t elections = 0;                 // leaders seen, less the first
   bool timed = false;                    // the lines carry times
   Nanos end;

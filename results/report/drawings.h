@@ -21,5 +21,7 @@ std::string run_strip(const Report& report, const Timeline& timeline, double wid
 std::string throughput_plot(const Report& report, const Timeline& timeline, double width);
 std::string latency_plot(const Report& report, const Timeline& timeline, double width);
 std::string availability_plot(const Report& report, const Timeline& timeline, double width);
+// How far off each node's clock was; empty where no fault touched clocks.
+std::string clock_plot(const Report& report, double width);
 
 }  // namespace assay::report

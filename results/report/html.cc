@@ -34,6 +34,9 @@ std::string plots_html(const Report& report, const Timeline& timeline, bool stri
       report::latency_plot(report, timeline, kPlotWidth), "plot");
   out += figure("Outcomes per node <span>share of ok, fail and info of what ended</span>",
                 report::availability_plot(report, timeline, kPlotWidth), "plot");
+  if (const std::string clocks = report::clock_plot(report, kPlotWidth); !clocks.empty())
+    out += figure("Clocks <span>by how much the store's clock was ahead, a row per node</span>",
+                  clocks, "plot");
   return out;
 }
 

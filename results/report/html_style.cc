@@ -9,12 +9,14 @@ constexpr std::string_view kStyle = R"css(
   --ok: #009e73; --fail: #98a0a9; --info: #e69f00; --leader: #0072b2; --follower: #9db3c6;
   --candidate: #e69f00; --down: #56616c;
   --partition: #cc79a7; --pause: #56b4e9; --kill: #d55e00; --delay: #3f7f93; --other: #8c8600;
+  --starve: #7b5ea7; --memory: #a0522d; --clock: #117733;
   --good: #00785a; --bad: #b84c00; --doubt: #8a5a00; --stuck: #9c3f74; --void: #46586a;
 }
 @media (prefers-color-scheme: dark) {
   :root {
     --paper: #14181d; --panel: #1d2329; --line: #323a43; --ink: #e6eaee; --soft: #a9b4bf; --faint: #8d98a4;
     --fail: #7f8892; --leader: #3a9ad9; --follower: #5d7488; --down: #a9b4bf; --other: #b9b233;
+    --starve: #a78bd0; --memory: #cf8a63; --clock: #52b172;
     --good: #00a57a; --bad: #e0701f; --doubt: #d39a2c; --stuck: #d083b0; --void: #8fa5ba;
   }
 }
@@ -105,12 +107,15 @@ svg .in-bar.on-pause, svg .in-bar.on-partition { fill: #1b2128; }
 path.s-ok, path.s-fail, path.s-info, .raster { shape-rendering: crispEdges; }
 .s-ok { fill: var(--ok); } .s-fail { fill: var(--fail); } .s-info { fill: var(--info); }
 .f-partition { fill: var(--partition); } .f-pause { fill: var(--pause); } .f-kill { fill: var(--kill); } .f-delay { fill: var(--delay); } .f-other { fill: var(--other); }
+.f-starve { fill: var(--starve); } .f-memory { fill: var(--memory); } .f-clock { fill: var(--clock); }
 .tint { opacity: 0.16; } .pale { opacity: 0.4; }
 .x-partition { fill: url(#hatch-partition); } .x-pause { fill: url(#hatch-pause); }
 .x-kill { fill: url(#hatch-kill); } .x-delay { fill: url(#hatch-delay); } .x-other { fill: url(#hatch-other); }
+.x-starve { fill: url(#hatch-starve); } .x-memory { fill: url(#hatch-memory); } .x-clock { fill: url(#hatch-clock); }
 .h-partition { stroke: var(--partition); } .h-pause { stroke: var(--pause); } .h-kill { stroke: var(--kill); }
-.h-delay { stroke: var(--delay); } .h-other { stroke: var(--other); } .h-info { stroke: var(--info); stroke-width: 1.5; }
-.h-partition, .h-pause, .h-kill, .h-delay, .h-other { stroke-width: 0.9; opacity: 0.75; }
+.h-delay { stroke: var(--delay); } .h-other { stroke: var(--other); }
+.h-starve { stroke: var(--starve); } .h-memory { stroke: var(--memory); } .h-clock { stroke: var(--clock); fill: none; } .h-info { stroke: var(--info); stroke-width: 1.5; }
+.h-partition, .h-pause, .h-kill, .h-delay, .h-starve, .h-memory, .h-clock, .h-other { stroke-width: 0.9; opacity: 0.75; }
 .stall { fill: var(--ink); opacity: 0.14; }
 .mark { fill: var(--bad); stroke: var(--paper); }
 .witness-mark { fill: none; stroke: var(--bad); stroke-width: 1.5; }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "results/report/markup.h"
 #include "results/report/words.h"
@@ -102,8 +103,13 @@ void draw_stretch(Svg& svg, Symbol node, const Stretch& stretch, double x, doubl
 }  // namespace
 
 std::string_view fault_class(std::string_view kind) {
-  for (std::string_view known : {"partition", "pause", "kill", "delay"}) {
-    if (kind == known) return known;
+  // What makes a node stand still looks like a pause, what ends its processes like a kill.
+  constexpr std::pair<std::string_view, std::string_view> kClasses[] = {
+      {"partition", "partition"}, {"pause", "pause"},     {"freeze", "pause"},
+      {"kill", "kill"},           {"crash-loop", "kill"}, {"delay", "delay"},
+      {"starve", "starve"},       {"memory", "memory"},   {"clock", "clock"}};
+  for (const auto& [known, cls] : kClasses) {
+    if (kind == known) return cls;
   }
   return "other";
 }

@@ -11,7 +11,8 @@
 
 namespace assay::report {
 
-// "partition", "pause", "kill", "delay", "other": the end of the classes and hatchings of a fault.
+// "partition", "pause", "kill", "delay", "starve", "memory", "clock", "other": the end of the classes
+// and hatchings of a fault.
 std::string_view fault_class(std::string_view kind);
 
 // "partition (halves) of n1, n2, from 13.900 s to 17.120 s; 12 packets dropped"

@@ -177,4 +177,49 @@ std::string availability_plot(const Report& report, const Timeline& timeline, do
                          "Outcomes per node over time");
 }
 
+// Steps: what is known at one look holds until the next. All rows have one scale, with a line at 0.
+std::string clock_plot(const Report& report, double width) {
+  const auto& nodes = report.digest.nodes;
+  const auto& clocks = report.digest.clocks;
+  if (clocks.empty()) return "";
+  constexpr size_t kRowsMax = 12;
+  constexpr double kRow = 34;
+  double least = 0, most = 0;
+  for (const ClockOffset& clock : clocks) {
+    least = std::min(least, to_seconds(clock.offset));
+    most = std::max(most, to_seconds(clock.offset));
+  }
+  const double span = std::max(1e-3, most - least);
+  const size_t shown = std::min(nodes.size(), kRowsMax);
+  const double height = kRow * static_cast<double>(shown);
+  Plot plot = begin_plot(report, width, height);
+  for (size_t i = 0; i < shown; ++i) {
+    const double top = kTop + kRow * static_cast<double>(i) + 5, room = kRow - 10;
+    const auto y_of = [&](double seconds) { return top + room * (most - seconds) / span; };
+    plot.svg.line({kLeft, y_of(0)}, {kLeft + plot.area.width, y_of(0)}, "grid");
+    Path path;
+    double y = y_of(0);
+    double peak = 0;
+    for (const ClockOffset& clock : clocks) {
+      if (clock.node != nodes[i]) continue;
+      const double x = plot.axis.x(to_seconds(clock.time)), seconds = to_seconds(clock.offset);
+      path.empty() ? path.move({x, y}) : path.line({x, y});
+      y = y_of(seconds);
+      path.line({x, y});
+      if (std::abs(seconds) > std::abs(peak)) peak = seconds;
+    }
+    if (!path.empty()) plot.svg.path(path, "q");
+    draw_node_faults(plot.svg, report.digest.intervals, nodes[i], plot.axis,
+                     {kLeft, top - 5, plot.area.width, 2}, shown);
+    plot.svg.text({kLeft - 8, top + room / 2 + 4}, shortened(nodes[i].text(), 10),
+                  "label strong end");
+    plot.svg.text({kLeft + plot.area.width + 6, top + room / 2 + 4}, fixed(peak, 1) + " s", "tick");
+  }
+  if (shown < nodes.size())
+    plot.svg.text({kLeft, kTop + height + kAxisRow + 12},
+                  "and " + std::to_string(nodes.size() - shown) + " more nodes", "legend");
+  return plot.svg.finish(width, kTop + height + kAxisRow + (shown < nodes.size() ? 18 : 0),
+                         "Offsets of the nodes' clocks over time");
+}
+
 }  // namespace assay::report

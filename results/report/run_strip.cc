@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <cmath>
+#include <set>
 
 #include "results/report/drawings.h"
 #include "results/report/lanes.h"
@@ -142,14 +143,18 @@ std::vector<LegendItem> legend_of(const Report& report) {
              {"r-candidate", "candidate"},
              {"r-down", "does not answer"}};
   }
-  bool other = false;
+  std::set<std::string_view> named;
   for (const FaultCount& fault : report.digest.faults) {
     const std::string_view cls = fault_class(fault.kind);
+    if (!named.insert(cls).second) continue;
     if (cls == "partition") items.push_back({"x-partition", "under partition"});
     if (cls == "pause") items.push_back({"x-pause", "paused"});
     if (cls == "kill") items.push_back({"x-kill", "killed"});
     if (cls == "delay") items.push_back({"x-delay", "behind slow links"});
-    if (cls == "other" && !std::exchange(other, true)) items.push_back({"x-other", "other fault"});
+    if (cls == "starve") items.push_back({"x-starve", "starved of processor time"});
+    if (cls == "memory") items.push_back({"x-memory", "short of memory"});
+    if (cls == "clock") items.push_back({"x-clock", "clock off"});
+    if (cls == "other") items.push_back({"x-other", "other fault"});
   }
   items.push_back({"s-ok", "ok"});
   items.push_back({"s-fail", "fail"});

@@ -119,6 +119,9 @@ std::string svg_definitions() {
   out += hatch("pause", "<path class=\"h-pause\" d=\"M2 0V8M6 0V8\"/>");
   out += hatch("kill", "<path class=\"h-kill\" d=\"M0 0L8 8M0 8L8 0\"/>");
   out += hatch("delay", "<path class=\"h-delay\" d=\"M0 8L8 0M-2 2L2 -2M6 10L10 6\" stroke-dasharray=\"2 2\"/>");
+  out += hatch("starve", "<path class=\"h-starve\" d=\"M0 4H8\" stroke-dasharray=\"4 4\"/>");
+  out += hatch("memory", "<path class=\"h-memory\" d=\"M0 4H8M4 0V8\"/>");
+  out += hatch("clock", "<path class=\"h-clock\" d=\"M0 8L4 2L8 8\"/>");
   out += hatch("other", "<path class=\"h-other\" d=\"M0 2H8M0 6H8\"/>");
   out += hatch("info", "<path class=\"h-info\" d=\"M-2 2L2 -2M0 8L8 0M6 10L10 6\"/>");
   out +=

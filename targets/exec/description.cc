@@ -145,6 +145,7 @@ class Reader {
     d.claims.guarded_write = claims.bool_or("guarded_write", false);
     d.claims.orderable = claims.bool_or("orderable", false);
     d.claims.durable = claims.text_or("durable", "none");
+    if (claims.text_or("clock", "") == "libfaketime") d.claims.clock = "libfaketime";
     d.claims.election_timeout_min = duration(json, {"claims", "election_timeout_min"}, Nanos{});
     d.claims.watch = claims.bool_or("watch", false);
     const bool has_status = d.client_status || !d.status.empty();

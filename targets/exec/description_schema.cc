@@ -54,6 +54,7 @@ std::string_view description_schema() {
         "orderable": {"type": "boolean"},
         "watch": {"type": "boolean"},
         "durable": {"enum": ["sync", "process", "none"]},
+        "clock": {"description": "how its daemon's clock can be skewed: a program that asks the C library for the time heeds libfaketime (Go's do not)", "enum": ["libfaketime", "none"]},
         "election_timeout_min": {"$ref": "#/$defs/duration"}
       },
       "additionalProperties": false

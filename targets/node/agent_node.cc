@@ -50,7 +50,8 @@ ResumeReport read_resume(const Json& reply) {
 }
 
 FaultReport read_fault(const Json& reply) {
-  return {reply.at("installed"), reply.at("bit"), reply.at("evidence")};
+  return {reply.at("installed"), reply.at("bit"), reply.at("evidence"),
+          reply.value("figure", int64_t{0})};
 }
 
 CommandOutput read_output(const Json& reply) {

@@ -4,6 +4,7 @@
 #include <utility>
 #include <vector>
 
+#include "targets/node/agent/control_group.h"
 #include "targets/node/agent/proc_fs.h"
 #include "targets/node/agent/protocol.h"
 #include "targets/node/agent_node.h"
@@ -23,13 +24,19 @@ std::vector<std::string> arguments(const LocalNodeOptions& options) {
 }
 
 ChildOptions child_of(const LocalNodeOptions& options) {
-  ChildOptions child{.program = options.agent_path, .args = arguments(options), .env = options.env,
+  ChildOptions child{.program = options.agent_path,
+                     .args = arguments(options),
+                     .env = options.env,
                      .log = options.agent_log};
   child.env[agent::kRunVariable] = options.run_id;
   child.env[agent::kNodeVariable] = options.name;
-  // An agent that did not end in order may have left processes in sessions of their own behind.
+  // An agent that did not end in order may have left processes in sessions of their own behind, and
+  // control groups.
   child.exited = [run = options.run_id, node = options.name](ProcessEnd end) {
-    if (end.code != 0 || end.signal != 0) agent::kill_marked(run, node);
+    if (end.code == 0 && end.signal == 0) return;
+    agent::ControlGroup::thaw(run, node);
+    agent::kill_marked(run, node);
+    (void)agent::ControlGroup::remove(run, node);  // what stays is empty, and harmless
   };
   return child;
 }
@@ -49,9 +56,9 @@ class Starting : public std::enable_shared_from_this<Starting> {
   }
 
   void begin(std::unique_ptr<AgentCarrier> carrier) {
-    node_->connect(
-        std::move(carrier),
-        [self = shared_from_this()](const Result<void>& greeted) { self->greeted(greeted); });
+    node_->connect(std::move(carrier), [self = shared_from_this()](const Result<void>& greeted) {
+      self->greeted(greeted);
+    });
   }
 
  private:

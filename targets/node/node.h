@@ -63,6 +63,7 @@ struct FaultReport {
   bool installed = false;  // of an end: it is over
   bool bit = false;
   std::string evidence;
+  int64_t figure = 0;  // of a look, where the kind has one: the offset of a clock, in ns
 };
 
 struct KillReport {

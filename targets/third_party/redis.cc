@@ -53,7 +53,7 @@ class RedisTarget : public Target {
 
   std::string_view name() const override { return "redis"; }
   Claims claims() const override {
-    return {.guarded_write = false, .orderable = false, .election_timeout_min = {}};
+    return {.guarded_write = false, .orderable = false, .election_timeout_min = {}, .clock = "libfaketime"};
   }
   std::vector<Symbol> ops() const override { return {f::read, f::write, f::cas, f::delete_}; }
   bool has_daemons() const override { return true; }

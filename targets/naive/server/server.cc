@@ -15,6 +15,7 @@
 #include "targets/raft/server/data_folder.h"
 #include "targets/raft/server/log_line.h"
 #include "targets/raft/server/peer_net.h"
+#include "targets/skewed_clock.h"
 
 namespace assay::naive {
 namespace {
@@ -36,8 +37,8 @@ class AsioEnv : public Env {
  public:
   AsioEnv(Journal& journal, raft::PeerNet& net) : journal_(journal), net_(net) {}
 
-  int64_t now_ms() override { return ms_of(std::chrono::steady_clock::now()); }
-  int64_t wall_ms() override { return ms_of(std::chrono::system_clock::now()); }
+  int64_t now_ms() override { return ms_of(SkewedClock::instance().steady_now()); }
+  int64_t wall_ms() override { return ms_of(SkewedClock::instance().wall_now()); }
   void save(std::string_view record) override { journal_.append(record); }
   void send(NodeId to, std::string message) override {
     journal_.sync();
@@ -129,6 +130,7 @@ class Server {
     design_->on_tick();
     journal_->sync();
     note_changes();
+    SkewedClock::instance().show();
     timer_.expires_after(kTick);
     timer_.async_wait([this](const boost::system::error_code& error) {
       if (!error) tick();

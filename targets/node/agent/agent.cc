@@ -13,6 +13,7 @@
 
 #include <utility>
 
+#include "targets/node/agent/control_group.h"
 #include "targets/node/agent/own_net.h"
 #include "targets/node/agent/proc_fs.h"
 #include "targets/node/agent/protocol.h"
@@ -127,6 +128,7 @@ Result<void> Agent::set_up() {
             {"pid", getpid()},
             {"powers", json::array({"process"})},
             {"absent", json::object()}};
+  ControlGroup::thaw(options_.run, options_.node);
   hello_["leftovers"] = {{"processes", kill_marked(options_.run, options_.node)}, {"rules", false}};
   const auto note = [this](const char* power, const Result<void>& probed) {
     if (probed)

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include <sstream>
+#include <utility>
 
 #include "targets/node/agent/child.h"
 #include "targets/node/agent/disk_program.h"
@@ -167,26 +168,36 @@ class PowerLoss : public DiskFault {
 
   // Everything dies, then what was not synced is gone.
   void begin(const Settings& settings, const std::string& daemon, Done<FaultSeen> done) override {
-    const pid_t leader = context_.daemons.expect_end(daemon);
+    const pid_t leader = context_.daemons.leader(daemon);
     const auto dead = [this, daemon] {
       const auto tree = context_.daemons.tree(daemon);
       for (const pid_t process : tree) ::kill(process, SIGKILL);
       return tree.empty() && context_.daemons.leader(daemon) == 0;
     };
-    context_.loop.until(dead, kDies, [this, leader, seed = setting(settings, "seed", "1"), done](bool all) {
+    // Other draws at every loss, and on every node.
+    uint64_t seed = strtoull(setting(settings, "seed", "1").c_str(), nullptr, 10) * 1000 + ++losses_;
+    for (const char c : context_.node) seed = seed * 31 + static_cast<unsigned char>(c);
+    context_.loop.until(dead, kDies, [this, leader, seed = std::to_string(seed), done](bool all) {
       if (!all) return done(FaultSeen{.evidence = "its processes do not die"});
       if (skipped()) return done(FaultSeen{.installed = true, .evidence = "nothing was dropped"});
       const auto lost = disk_->ask("lose " + seed);
       if (!lost) return done(lost.error());
+      lost_ = leader != 0;
       done(FaultSeen{.installed = true,
-                     .bit = leader != 0,
+                     .bit = lost_,
                      .evidence = "power lost: " + std::to_string(number_in(*lost, "bytes")) + " bytes of " +
                                  std::to_string(number_in(*lost, "files")) + " files and " +
                                  std::to_string(number_in(*lost, "entries")) +
                                  " entries were not synced and are gone"});
     });
   }
-  void end(Done<FaultSeen> done) override { done(FaultSeen{.installed = true}); }
+  void end(Done<FaultSeen> done) override {
+    done(FaultSeen{.installed = true, .bit = std::exchange(lost_, false)});
+  }
+
+ private:
+  uint64_t losses_ = 0;
+  bool lost_ = false;
 };
 
 // Calls fail until it is ended.

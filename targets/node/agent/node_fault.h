@@ -7,6 +7,7 @@
 // the call.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <map>
 #include <memory>
@@ -35,6 +36,7 @@ struct FaultSeen {
   bool installed = false;  // begin: it is in force; end: it is not any more
   bool bit = false;        // its effect was seen; of an end: until now
   std::string evidence;    // for people: "31 times throttled"
+  int64_t figure = 0;      // of a look, for whom the kind has one: the offset of a clock, in ns
 };
 
 class NodeFault {

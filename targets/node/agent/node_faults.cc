@@ -6,7 +6,11 @@
   X(make_kill_tree)          \
   X(make_power_loss)         \
   X(make_disk_error)         \
-  X(make_disk_full)
+  X(make_disk_full)          \
+  X(make_freeze)             \
+  X(make_starve)             \
+  X(make_memory_limit)       \
+  X(make_clock)
 
 namespace assay::agent {
 

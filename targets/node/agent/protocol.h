@@ -45,7 +45,7 @@
 //   prepare kind [settings]                       before a daemon's first start: what a fault of the
 //                                                 node needs -> env to add to its starts
 //   fault   kind daemon [settings]                begins a fault of the node (node_fault.h), settings
-//                                                 {name: text} -> installed, bit, evidence
+//                                                 {name: text} -> installed, bit, evidence, figure
 //   unfault kind                                  ends it -> installed (it is over), bit, evidence
 //   look    kind                                  -> what is to be seen of it now, as of fault
 //   break   kind from:[address…] [settings]       from now on exactly the links FROM these addresses

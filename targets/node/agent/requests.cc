@@ -57,8 +57,10 @@ void send_probes(const std::string& address, bool tcp, int64_t count, size_t byt
 NodeFault::Done<FaultSeen> telling(const Responder& responder) {
   return [responder](const Result<FaultSeen>& seen) {
     if (!seen) return responder.fail(seen.error().message);
-    responder.ok(
-        {{"installed", seen->installed}, {"bit", seen->bit}, {"evidence", seen->evidence}});
+    responder.ok({{"installed", seen->installed},
+                  {"bit", seen->bit},
+                  {"evidence", seen->evidence},
+                  {"figure", seen->figure}});
   };
 }
 

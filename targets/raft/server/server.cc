@@ -17,6 +17,7 @@
 #include "targets/raft/server/file_disk.h"
 #include "targets/raft/server/log_line.h"
 #include "targets/raft/server/peer_net.h"
+#include "targets/skewed_clock.h"
 
 namespace assay::raft {
 namespace {
@@ -67,7 +68,7 @@ ReplicaOptions replica_options(const ServerOptions& options) {
   if (options.canary.wrong_read_without_quorum)
     replica.raft.mutations.add(Mutation::kReadWithoutQuorum);
   replica.wall_ms = [offset = options.clock_offset_ms] {
-    const auto now = std::chrono::system_clock::now().time_since_epoch();
+    const auto now = SkewedClock::instance().wall_now().time_since_epoch();
     return std::chrono::duration_cast<milliseconds>(now).count() + offset;
   };
   return replica;
@@ -75,7 +76,9 @@ ReplicaOptions replica_options(const ServerOptions& options) {
 
 class SteadyClock : public Clock {
  public:
-  std::chrono::nanoseconds now() override { return steady_clock::now().time_since_epoch(); }
+  std::chrono::nanoseconds now() override {
+    return SkewedClock::instance().steady_now().time_since_epoch();
+  }
 };
 
 class AsioEnv : public Env {
@@ -206,7 +209,7 @@ class Server {
       note_changes();
     });
     env_->net().start([this](std::string_view message) { replica_->on_message(message); });
-    next_tick_ = steady_clock::now();
+    next_tick_ = clock_.steady_now();
     tick_later();
     signals_.async_wait([this](const boost::system::error_code& error, int number) {
       if (error) return;
@@ -219,8 +222,9 @@ class Server {
   // One tick after the other; those that a pause of the process has swallowed are not made up for.
   void tick_later() {
     const auto tick = tick_of(options_);
-    next_tick_ = std::max(next_tick_ + tick, steady_clock::now());
-    timer_.expires_at(next_tick_);
+    next_tick_ = std::max(next_tick_ + tick, clock_.steady_now());
+    clock_.show();
+    timer_.expires_at(clock_.real_time_of(next_tick_));
     timer_.async_wait([this](const boost::system::error_code& error) {
       if (error) return;
       replica_->on_tick();
@@ -258,6 +262,7 @@ class Server {
   std::unique_ptr<Replica> replica_;
   std::optional<Api> api_;
   std::optional<HttpServer> http_;
+  SkewedClock& clock_ = SkewedClock::instance();
   steady_clock::time_point next_tick_;
   NodeId seen_leader_;
   Term seen_term_;
