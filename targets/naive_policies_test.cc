@@ -71,6 +71,7 @@ TEST(NaivePolicies, EachSetsItsOneSwitchOfTheBundledStore) {
   EXPECT_EQ(canary_of("counter-restarts").service.token, kv::TokenKind::kKeyCounter);
   EXPECT_EQ(canary_of("wall-clock-token").service.token, kv::TokenKind::kWallClock);
   EXPECT_TRUE(canary_of("buffered-ack").wrong_acknowledge_from_process_buffer);
+  EXPECT_TRUE(canary_of("unsynced-ack").wrong_acknowledge_without_sync);
   EXPECT_TRUE(canary_of("forgotten-vote").wrong_forget_term_and_vote);
   for (const char* name : {"content-hash", "counter-restarts", "wall-clock-token"})
     EXPECT_FALSE((*made_with(name, "", ""))->claims().watch) << name;

@@ -75,6 +75,7 @@ TEST(RaftTarget, EachCanarySetsItsSwitch) {
       {"local-reads", &raft::Canary::wrong_local_reads_from_any_node},
       {"early-ack", &raft::Canary::wrong_acknowledge_before_commit},
       {"buffered-ack", &raft::Canary::wrong_acknowledge_from_process_buffer},
+      {"unsynced-ack", &raft::Canary::wrong_acknowledge_without_sync},
   };
   for (const auto& [name, field] : canaries) {
     const auto target = made_with(name, "true");

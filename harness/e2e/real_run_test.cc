@@ -1,6 +1,9 @@
 // Real clusters, real faults, as a user would run them.
+#include <errno.h>
+#include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sched.h>
+#include <string.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -128,6 +131,18 @@ TEST_F(RealRun, OnTheHostsNetworkThereArePausesAndKills) {
   expect_nothing_left();
 }
 
+// "" where the agent can mount its file system.
+std::string no_fuse() {
+  if (::geteuid() != 0) return "faults of disks need root";
+  const int fd = ::open("/dev/fuse", O_RDWR | O_CLOEXEC);
+  if (fd < 0) return std::string("/dev/fuse: ") + strerror(errno);
+  ::close(fd);
+  return "";
+}
+bool needs_fuse(const std::string& option) {
+  return option.find("power-loss") != option.npos || option.find("disk-") != option.npos;
+}
+
 struct Canary {
   const char* name;
   std::vector<std::string> options;
@@ -144,6 +159,9 @@ INSTANTIATE_TEST_SUITE_P(
         Canary{"BufferedAck",
                {"--set", "raft.buffered-ack=true", "--nemesis", "kill:all", "--nemesis-interval",
                 "3s", "--fault-duration", "1s", "--time-limit", "25s"}},
+        Canary{"UnsyncedAck",
+               {"--set", "raft.unsynced-ack=true", "--nemesis", "power-loss:all", "--nodes", "3",
+                "--nemesis-interval", "2s", "--fault-duration", "800ms", "--time-limit", "9s"}},
         Canary{"WatchFromNow",
                {"--workload", "watch", "--set", "raft.watch-from-now=true", "--nodes", "3",
                 "--nemesis", "none", "--time-limit", "6s"}},
@@ -163,6 +181,8 @@ INSTANTIATE_TEST_SUITE_P(
 
 TEST_P(Canaries, AreConvictedWithAWitnessOfAtMostSixOperations) {
   // Whether the moment comes is up to chance and the machine: the nightly series wants every seed.
+  for (const std::string& option : GetParam().options)
+    if (needs_fuse(option) && !no_fuse().empty()) GTEST_SKIP() << no_fuse();
   Ended ended;
   for (const char* seed : {"1", "2", "3"}) {
     std::vector<std::string> options = GetParam().options;
@@ -316,11 +336,19 @@ INSTANTIATE_TEST_SUITE_P(All, SecretlyNotInstalled,
                          testing::Values(std::pair("rule", "partition"),
                                          std::pair("rule", "loss"), std::pair("rule", "rate"),
                                          std::pair("rule", "reset"), std::pair("rule", "disconnect"),
-                                         std::pair("signal", "pause"), std::pair("signal", "kill")),
-                         [](const auto& param) { return std::string(param.param.second); });
+                                         std::pair("signal", "pause"), std::pair("signal", "kill"),
+                                         std::pair("no-power-loss", "power-loss"),
+                                         std::pair("no-disk-error", "disk-error"),
+                                         std::pair("no-disk-full", "disk-full")),
+                         [](const auto& param) {
+                           std::string name = param.param.second;
+                           std::erase(name, '-');
+                           return name;
+                         });
 
 TEST_P(SecretlyNotInstalled, AFaultThatIsNotThereIsNeverReportedAsSurvived) {
   const auto [skip, fault] = GetParam();
+  if (needs_fuse(fault) && !no_fuse().empty()) GTEST_SKIP() << no_fuse();
   Launch launch = in_scratch(
       {"run", "--json", "--nemesis", fault, "--nodes", "3", "--time-limit", "8s", "--seed", "1"});
   launch.before_exec = [skip = std::string(skip)] {
@@ -344,6 +372,26 @@ TEST_F(RealRun, FaultsOfLinksAreInForceBesideEachOtherBiteAndHeal) {
   EXPECT_NE(history.find("\"bit\":true"), std::string::npos);
   EXPECT_EQ(history.find("\"installed\":false"), std::string::npos);
   EXPECT_EQ(history.find("\"healed\":false"), std::string::npos);
+  expect_nothing_left();
+}
+
+TEST_F(RealRun, FaultsOfDisksBiteHealAndLoseNothingOfAStoreThatSyncs) {
+  if (!no_fuse().empty()) GTEST_SKIP() << no_fuse();
+  const Ended ended =
+      run_json({"--nemesis", "power-loss:all,disk-error:one,disk-full:one", "--nodes", "3",
+                "--time-limit", "14s", "--nemesis-interval", "3s", "--fault-duration", "1500ms",
+                "--seed", "1"});
+  ASSERT_EQ(ended.code, 0) << ended.out << ended.err;
+  const Value faults = ended.json()["faults"];
+  for (const char* kind : {"power-loss", "disk-error", "disk-full"}) {
+    EXPECT_GE(faults[kind].int_or("bit", 0), 1) << kind << faults.to_json();
+    EXPECT_EQ(faults[kind].int_or("healed", 0), faults[kind].int_or("installed", -1)) << kind;
+  }
+  // The data is in the folder itself again, under no mount.
+  const std::string run = fs::read_symlink(scratch_.path() + "/results/runs/latest").filename();
+  EXPECT_EQ(text_of_file("/proc/self/mounts").find(run), std::string::npos);
+  for (const char* node : {"n1", "n2", "n3"})
+    EXPECT_FALSE(fs::is_empty(latest(std::string("nodes/") + node + "/data"))) << node;
   expect_nothing_left();
 }
 

@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 #include <poll.h>
 #include <signal.h>
+#include <sys/mman.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -222,6 +223,16 @@ TEST_F(DiskProgram, ItsEndLeavesTheFolderAsItWasSeenAndNothingMounted) {
   EXPECT_EQ(content(), "c=three d/= d/b=two");
   EXPECT_EQ(read_whole("/proc/self/mounts").find("assay-disk-test"), std::string::npos);
   for (const auto& entry : fs::directory_iterator(scratch_.path())) EXPECT_EQ(entry.path().filename(), "data");
+}
+
+TEST_F(DiskProgram, AFileIsReadThroughAMappingToo) {
+  play("create a one;fsync a");
+  const int fd = ::open(path("a").c_str(), O_RDONLY);
+  void* mapped = ::mmap(nullptr, 3, PROT_READ, MAP_PRIVATE, fd, 0);
+  ASSERT_NE(mapped, MAP_FAILED) << strerror(errno);
+  EXPECT_EQ(std::string(static_cast<char*>(mapped), 3), "one");
+  ::munmap(mapped, 3);
+  ::close(fd);
 }
 
 TEST_F(DiskProgram, AFileThatIsOpenAndUnlinkedIsStillRead) {
