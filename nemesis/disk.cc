@@ -16,8 +16,13 @@ class DiskNemesis : public NodeFaultNemesis {
   }
 };
 
-// A store stops where its disk fails, as it should: it is started again at the end.
 NodeFaultKind disk_kind() { return {.needs = "FUSE (root)", .ends_daemon = true}; }
+// A store stops where its disk fails, as it should: it is started again at the end.
+NodeFaultKind disk_trouble() {
+  NodeFaultKind kind = disk_kind();
+  kind.fails_daemon = true;
+  return kind;
+}
 
 NodeFaultKind power_loss() {
   NodeFaultKind kind = disk_kind();
@@ -33,7 +38,7 @@ NodeFaultKind power_loss() {
 }
 
 NodeFaultKind disk_error() {
-  NodeFaultKind kind = disk_kind();
+  NodeFaultKind kind = disk_trouble();
   kind.kind = "disk-error";
   kind.summary = "a call on the data folder fails with EIO; then restart where the store stopped";
   kind.deck = {"one", "minority", "leader"};
@@ -51,7 +56,7 @@ NodeFaultKind disk_error() {
 }
 
 NodeFaultKind disk_full() {
-  NodeFaultKind kind = disk_kind();
+  NodeFaultKind kind = disk_trouble();
   kind.kind = "disk-full";
   kind.summary = "no room is left for the data folder; then there is, and restart where the store stopped";
   kind.deck = {"one", "minority", "leader"};

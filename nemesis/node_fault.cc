@@ -14,7 +14,8 @@ std::unique_ptr<NemesisRun> NodeFaultNemesis::start(Cluster& cluster,
   NodeFault fault{.kind = std::string(kind_.kind),
                   .settings = *kind_.read(used(options.settings)),
                   .ends_daemon = kind_.ends_daemon,
-                  .stops_daemon = kind_.stops_daemon};
+                  .stops_daemon = kind_.stops_daemon,
+                  .fails_daemon = kind_.fails_daemon};
   const std::string kind = fault.kind;
   return run_process_fault(
       cluster, options, deck(),

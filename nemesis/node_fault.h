@@ -21,6 +21,7 @@ struct NodeFaultKind {
   Strikes strikes = Strikes::kRunningFirst;
   bool ends_daemon = false;   // as in NodeFault
   bool stops_daemon = false;  // as in NodeFault
+  bool fails_daemon = false;  // as in NodeFault
   // From the options to what the agent is told; an input error where one is wrong.
   std::function<Result<std::map<std::string, std::string>>(
       const std::map<std::string, std::string>& settings)>

@@ -78,8 +78,8 @@ struct NodeCluster::State : std::enable_shared_from_this<NodeCluster::State> {
       Member& member = state->members[node];
       member.running = member.paused = false;
       member.asked = asked;
-      // What a fault of the node does to a daemon is to kill it.
-      const bool known = !member.own_faults.empty() ||
+      // What a fault of the node does to a daemon is to kill it, or to give it reason to stop.
+      const bool known = !member.own_faults.empty() || member.has(&NodeFault::fails_daemon) ||
                          (member.has(&NodeFault::ends_daemon) && end.signal == SIGKILL);
       member.fell |= known && !asked;
       state->options.hooks.exited(node, end.code, end.signal, asked || known || state->closing);

@@ -57,6 +57,7 @@ struct NodeFault {
   std::map<std::string, std::string> settings;
   bool ends_daemon = false;   // it may kill the daemon, which is started again at its end
   bool stops_daemon = false;  // the daemon does nothing meanwhile
+  bool fails_daemon = false;  // a daemon that ends by itself meanwhile does right
 };
 
 struct FaultReport {
