@@ -485,6 +485,9 @@ TEST(NodeFaults, TellTheAgentWhatTheirOptionsSay) {
       {"memory", {{"limit", "3MiB"}}, {{"limit_bytes", "3145728"}}},
       {"clock", {{"jump", "-90s"}}, {{"jump_ms", "-90000"}, {"gain_permille", "0"}}},
       {"clock", {{"jump", "0s"}, {"drift", "50"}}, {{"jump_ms", "0"}, {"gain_permille", "50"}}},
+      {"power-loss", {}, {{"seed", "1"}}},
+      {"disk-error", {{"nth", "3"}}, {{"call", "fsync"}, {"nth", "3"}}},
+      {"disk-full", {{"room", "4096"}}, {{"room", "4096"}}},
   };
   for (const auto& row : rows) {
     FakeCluster cluster(1);
@@ -503,6 +506,8 @@ TEST(NodeFaults, TellTheAgentWhatTheirOptionsSay) {
 TEST(NodeFaults, RefuseSettingsThatAreWrong) {
   const std::tuple<const char*, const char*, const char*> rows[] = {
       {"starve", "percent", "0"},      {"starve", "percent", "a lot"},
+      {"disk-error", "call", "open"},  {"disk-error", "nth", "0"},
+      {"disk-full", "room", "-1"},     {"power-loss", "seed", "x"},
       {"memory", "limit", "4"},        {"memory", "limit", "1KiB"},
       {"clock", "jump", "soon"},       {"clock", "jump", "200ms"},
       {"clock", "drift", "2000"},      {"kill", "tree", "yes"},
