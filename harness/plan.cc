@@ -357,7 +357,7 @@ void note_what_is_not_tested(Plan& plan) {
   if (plan.spec.script.is_null() &&
       std::none_of(used.begin(), used.end(), [](const auto& f) { return f.kind == "delay"; }))
     plan.not_tested.push_back("slow links: --nemesis does not name delay");
-  plan.not_tested.push_back("clocks: the nodes share one clock");
+  if (!names("clock")) plan.not_tested.push_back("clocks: the nodes share one clock");
   if (!names("disk-full") && !names("disk-error"))
     plan.not_tested.push_back("disks: no full or failing disk (--nemesis disk-full,disk-error)");
   plan.not_tested.push_back("membership: the members do not change");

@@ -481,7 +481,7 @@ TEST(NodeFaults, TellTheAgentWhatTheirOptionsSay) {
     std::map<std::string, std::string> set, told;
   } rows[] = {
       {"freeze", {}, {}},
-      {"starve", {{"percent", "7"}}, {{"quota_us", "7000"}}},
+      {"starve", {{"percent", "7"}}, {{"quota_us", "70000"}}},
       {"memory", {{"limit", "3MiB"}}, {{"limit_bytes", "3145728"}}},
       {"clock", {{"jump", "-90s"}}, {{"jump_ms", "-90000"}, {"gain_permille", "0"}}},
       {"clock", {{"jump", "0s"}, {"drift", "50"}}, {{"jump_ms", "0"}, {"gain_permille", "50"}}},

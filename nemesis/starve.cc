@@ -8,12 +8,12 @@ namespace {
 
 using Settings = std::map<std::string, std::string>;
 
-// A hundredth of a processor is 1 ms of each period of 100 ms.
+// A hundredth of a processor is 10 ms of each second, in one go.
 Result<Settings> read_starve(const Settings& settings) {
   const std::string& percent = settings.at("percent");
   const auto given = whole_number(percent, 1, 100);
   if (!given) return wrong_option("starve", "percent", "a whole number from 1 to 100", percent);
-  return Settings{{"quota_us", std::to_string(*given * 1'000)}};
+  return Settings{{"quota_us", std::to_string(*given * 10'000)}};
 }
 
 }  // namespace

@@ -78,8 +78,8 @@ TEST_F(RealRun, TheVersionedWriterIsValidUnderFaults) {
 }
 
 TEST_F(RealRun, WatchersOfMemoryAreToldEverything) {
-  const Ended ended = run_json(
-      {"--target", "memory", "--workload", "watch", "--time-limit", "12s", "--seed", "1"});
+  const Ended ended =
+      run_json({"--target", "memory", "--workload", "watch", "--time-limit", "12s", "--seed", "1"});
   EXPECT_EQ(ended.code, 0) << ended.out << ended.err;
 }
 
@@ -222,9 +222,9 @@ TEST_F(RealRun, EtcdIsValidUnderPartitionsAndKills) {
 // etcd-io/etcd#18089: a deletion is lost to a watch that begins with it, at the compacted revision.
 TEST_F(RealRun, WatchersOfEtcdAreToldEverythingButPerhapsADeletionAtTheCompaction) {
   SKIP_WITHOUT_ETCD();
-  const Ended ended = run_json({"--target", "etcd", "--workload", "watch", "--nodes", "3",
-                                "--nemesis", "none", "--set", "etcd.compaction=off",
-                                "--time-limit", "12s", "--seed", "1"});
+  const Ended ended =
+      run_json({"--target", "etcd", "--workload", "watch", "--nodes", "3", "--nemesis", "none",
+                "--set", "etcd.compaction=off", "--time-limit", "12s", "--seed", "1"});
   if (ended.code == 0) return;
   ASSERT_EQ(ended.code, 1) << ended.out << ended.err;
   const Value text = ended.json()["witness"]["text"];
@@ -337,6 +337,10 @@ INSTANTIATE_TEST_SUITE_P(All, SecretlyNotInstalled,
                                          std::pair("rule", "loss"), std::pair("rule", "rate"),
                                          std::pair("rule", "reset"), std::pair("rule", "disconnect"),
                                          std::pair("signal", "pause"), std::pair("signal", "kill"),
+                                         std::pair("no-freeze", "freeze"),
+                                         std::pair("no-starve", "starve"),
+                                         std::pair("no-memory", "memory"),
+                                         std::pair("no-clock", "clock"),
                                          std::pair("no-power-loss", "power-loss"),
                                          std::pair("no-disk-error", "disk-error"),
                                          std::pair("no-disk-full", "disk-full")),
@@ -393,6 +397,52 @@ TEST_F(RealRun, FaultsOfDisksBiteHealAndLoseNothingOfAStoreThatSyncs) {
   for (const char* node : {"n1", "n2", "n3"})
     EXPECT_FALSE(fs::is_empty(latest(std::string("nodes/") + node + "/data"))) << node;
   expect_nothing_left();
+}
+
+// Both ways in which a fault can be missing, told apart.
+TEST_F(RealRun, AFaultThatANodeCannotHaveEndsTheRunBeforeItBegins) {
+  for (const std::string kind : {"freeze", "clock"}) {
+    Launch launch = in_scratch({"run", "--nemesis", kind, "--nodes", "3", "--time-limit", "8s"});
+    launch.before_exec = [kind] { ::setenv("ASSAY_AGENT_SKIP", kind.c_str(), 1); };
+    const Ended ended = e2e::run(launch);
+    EXPECT_EQ(ended.code, 255) << ended.out << ended.err;
+    EXPECT_NE(ended.err.find("\"" + kind + "\" is not possible on n"), std::string::npos)
+        << ended.err;
+    EXPECT_NE(ended.err.find("left out for a test"), std::string::npos) << ended.err;
+  }
+}
+
+class NodeFaultRuns : public RealRun, public testing::WithParamInterface<const char*> {};
+INSTANTIATE_TEST_SUITE_P(All, NodeFaultRuns,
+                         testing::Values("freeze", "crash-loop", "starve", "memory", "clock"),
+                         [](const auto& param) {
+                           std::string name = param.param;
+                           std::replace(name.begin(), name.end(), '-', '_');
+                           return name;
+                         });
+
+TEST_P(NodeFaultRuns, TheSoundStoreSurvivesAndEveryFaultIsHealed) {
+  const std::string kind = GetParam();
+  const Ended ended =
+      run_json({"--nemesis", kind, "--nodes", "3", "--time-limit", "15s", "--seed", "1"});
+  if (ended.code == 255 && ended.err.find("control group") != std::string::npos)
+    GTEST_SKIP() << ended.err;
+  ASSERT_EQ(ended.code, 0) << ended.out << ended.err;
+  const std::string history = text_of_file(latest("history.jsonl"));
+  EXPECT_NE(history.find("\"bit\":true"), std::string::npos);
+  EXPECT_EQ(history.find("\"healed\":false"), std::string::npos);
+  if (kind == "clock") {
+    EXPECT_NE(history.find("\"f\":\"clock\""), std::string::npos);
+    EXPECT_NE(text_of_file(latest("report.html")).find("Offsets of the nodes"), std::string::npos);
+  }
+  expect_nothing_left();
+}
+
+TEST_F(RealRun, AClockThatCannotBeSkewedIsRefusedWithTheReason) {
+  const Ended ended =
+      e2e::run(in_scratch({"run", "--target", "etcd", "--nemesis", "clock", "--nodes", "3"}));
+  EXPECT_EQ(ended.code, 254) << ended.err;
+  EXPECT_NE(ended.err.find("Go reads the clock past libfaketime"), std::string::npos) << ended.err;
 }
 
 TEST_F(RealRun, AnInterruptHealsSavesAndReports) {

@@ -98,9 +98,9 @@ TEST_F(GroupFaults, StarveLeavesABusyTreeItsShareAndNoMore) {
   AgentUnderTest agent({.args = {"--no-beat"}});
   if (!possible(agent, "starve")) GTEST_SKIP() << reason(agent, "starve");
   const pid_t daemon = start_busy(agent);
-  json reply = begin(agent, "starve", {{"quota_us", "2000"}});
+  json reply = begin(agent, "starve", {{"quota_us", "20000"}});
   ASSERT_EQ(reply["bit"], true) << reply;
-  // Both together get 2 ms of each 100 ms: 20 times as much passes for one that is free, even where
+  // Both together get 20 ms of each second: 20 times as much passes for one that is free, even where
   // it shares a processor with many.
   const pid_t other = agent.start_shell("other", "while :; do :; done");
   const int64_t before = cpu_ms(daemon) + cpu_ms(far()), others = cpu_ms(other);

@@ -6,7 +6,7 @@ namespace assay::agent {
 namespace {
 
 constexpr Nanos kThrottlePatience = seconds(4);
-constexpr int64_t kPeriodUs = 100'000;
+constexpr int64_t kPeriodUs = 1'000'000;  // the longest there is: a daemon stands still for most of it
 
 class Starve : public GroupFault {
  public:
@@ -15,7 +15,7 @@ class Starve : public GroupFault {
  protected:
   Result<void> install(const Settings& settings) override {
     const auto given = settings.find("quota_us");
-    const std::string quota = given == settings.end() ? "2000" : given->second;
+    const std::string quota = given == settings.end() ? "10000" : given->second;
     const std::string period = std::to_string(kPeriodUs);
     before_ = throttled();
     if (group().is_v2()) return group().write("cpu.max", quota + " " + period);
