@@ -2,6 +2,9 @@
 #include <stdlib.h>
 #include <time.h>
 
+#include <atomic>
+#include <thread>
+
 #include "targets/node/agent/agent_under_test.h"
 #include "targets/node/agent/protocol.h"
 #include "targets/skewed_clock.h"
@@ -93,11 +96,9 @@ TEST_F(Clocks, AHookIsToldAndSeenThroughItsFile) {
     const auto now = std::chrono::system_clock::now().time_since_epoch();
     file->seen_wall = std::chrono::nanoseconds(now).count() + file->wall_offset;
   };
-  std::thread daemon([&, stop = std::chrono::steady_clock::now() + std::chrono::seconds(3)] {
-    while (std::chrono::steady_clock::now() < stop) {
-      show();
-      std::this_thread::sleep_for(std::chrono::milliseconds(5));
-    }
+  std::atomic<bool> runs = true;
+  std::thread daemon([&] {
+    for (; runs; std::this_thread::sleep_for(std::chrono::milliseconds(5))) show();
   });
   reply = agent.reply_to(id);
   EXPECT_EQ(reply["bit"], true) << reply;
@@ -107,6 +108,7 @@ TEST_F(Clocks, AHookIsToldAndSeenThroughItsFile) {
   EXPECT_EQ(reply["bit"], true) << reply;
   EXPECT_EQ(file->wall_offset, 0);
   EXPECT_GE(file->steady_offset, gained) << "a steady clock does not go back";
+  runs = false;
   daemon.join();
 }
 
