@@ -163,7 +163,7 @@ Prerequisite targets(const Facts& facts) {
           .remedy = "to test these, apt-get install" + packages};
 }
 
-Prerequisite clock_difference(const ClockOffset& clock) {
+Prerequisite clock_difference(const HostClock& clock) {
   const Nanos size{std::abs(clock.offset.count)};
   Prerequisite found{.what = "clock",
                   .text = size < clock.error || size == clock.error

@@ -45,7 +45,7 @@ class Facts {
 };
 
 // A machine's clock against the driver's: ahead by so much, give or take half a round trip.
-struct ClockOffset {
+struct HostClock {
   Nanos offset{};
   Nanos error{};
 };
@@ -55,7 +55,7 @@ struct Examined {
   bool own_links = true;  // its network may be changed; false: cuts need a private network first
   Facts facts{""};
   std::optional<Nanos> fsync;
-  std::optional<ClockOffset> clock;  // of another machine
+  std::optional<HostClock> clock;  // of another machine
 };
 std::vector<Prerequisite> prerequisites_of(const Examined& machine);
 

@@ -62,7 +62,7 @@ TEST(Doctor, SaysWhatToDoAboutEachThingThatIsMissing) {
   no_cut.powers = {.no_cut = "nft exited with 1: Operation not permitted", .delay = true};
   no_delay.powers = {.cut = true, .no_delay = "iptables not found"};
   slow_disk.fsync = milliseconds(200);
-  ahead.clock = ClockOffset{.offset = seconds(90), .error = milliseconds(1)};
+  ahead.clock = HostClock{.offset = seconds(90), .error = milliseconds(1)};
   const std::vector<Case> cases = {
       {"partitions", no_cut, "not permitted", "root", true},
       {"slow links", no_delay, "iptables not found", "delay"},

@@ -65,7 +65,7 @@ class NodeExam : public std::enable_shared_from_this<NodeExam> {
     node_.run(date, [self = shared_from_this(), asked](const Result<CommandOutput>& ran) {
       const int64_t answered = wall_clock_ns();
       const int64_t there = ran ? std::strtoll(ran->out.c_str(), nullptr, 10) : 0;
-      const ClockOffset seen{Nanos{there - (asked + answered) / 2}, Nanos{(answered - asked) / 2}};
+      const HostClock seen{Nanos{there - (asked + answered) / 2}, Nanos{(answered - asked) / 2}};
       auto& best = self->examined_.clock;
       const bool means_something = ran && there > int64_t{1} << 59;  // not seconds alone
       if (means_something && (!best || seen.error < best->error)) best = seen;
