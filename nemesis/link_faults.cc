@@ -81,6 +81,10 @@ class LinkFaultNemesis : public Nemesis {
 
   std::string_view kind() const override { return kind_.kind; }
   std::string_view summary() const override { return kind_.summary; }
+  std::string_view needs() const override {
+    return std::string_view(kind_.kind) == "disconnect" ? "ss -K (root, or user namespaces)"
+                                                        : "nftables (root, or user namespaces)";
+  }
   std::vector<std::string_view> shapes() const override { return partition_nemesis().shapes(); }
   std::vector<NemesisOption> options() const override {
     if (kind_.option.name.empty()) return {};

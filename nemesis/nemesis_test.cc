@@ -482,7 +482,7 @@ TEST(NodeFaults, TellTheAgentWhatTheirOptionsSay) {
   } rows[] = {
       {"freeze", {}, {}},
       {"starve", {{"percent", "7"}}, {{"quota_us", "70000"}}},
-      {"memory", {{"limit", "3MiB"}}, {{"limit_bytes", "3145728"}}},
+      {"memory-limit", {{"limit", "3MiB"}}, {{"limit_bytes", "3145728"}}},
       {"clock", {{"jump", "-90s"}}, {{"jump_ms", "-90000"}, {"gain_permille", "0"}}},
       {"clock", {{"jump", "0s"}, {"drift", "50"}}, {{"jump_ms", "0"}, {"gain_permille", "50"}}},
       {"power-loss", {}, {{"seed", "1"}}},
@@ -508,7 +508,7 @@ TEST(NodeFaults, RefuseSettingsThatAreWrong) {
       {"starve", "percent", "0"},      {"starve", "percent", "a lot"},
       {"disk-error", "call", "open"},  {"disk-error", "nth", "0"},
       {"disk-full", "room", "-1"},     {"power-loss", "seed", "x"},
-      {"memory", "limit", "4"},        {"memory", "limit", "1KiB"},
+      {"memory-limit", "limit", "4"},  {"memory-limit", "limit", "1KiB"},
       {"clock", "jump", "soon"},       {"clock", "jump", "200ms"},
       {"clock", "drift", "2000"},      {"kill", "tree", "yes"},
       {"kill", "restart_after", "0s"}, {"kill", "restart_after", ""},

@@ -19,7 +19,7 @@
   X(freeze_nemesis)      \
   X(crash_loop_nemesis)  \
   X(starve_nemesis)      \
-  X(memory_nemesis)      \
+  X(memory_limit_nemesis)      \
   X(clock_nemesis)
 
 namespace assay {

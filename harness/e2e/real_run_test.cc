@@ -339,7 +339,7 @@ INSTANTIATE_TEST_SUITE_P(All, SecretlyNotInstalled,
                                          std::pair("signal", "pause"), std::pair("signal", "kill"),
                                          std::pair("no-freeze", "freeze"),
                                          std::pair("no-starve", "starve"),
-                                         std::pair("no-memory", "memory"),
+                                         std::pair("no-memory-limit", "memory-limit"),
                                          std::pair("no-clock", "clock"),
                                          std::pair("no-power-loss", "power-loss"),
                                          std::pair("no-disk-error", "disk-error"),
@@ -414,7 +414,7 @@ TEST_F(RealRun, AFaultThatANodeCannotHaveEndsTheRunBeforeItBegins) {
 
 class NodeFaultRuns : public RealRun, public testing::WithParamInterface<const char*> {};
 INSTANTIATE_TEST_SUITE_P(All, NodeFaultRuns,
-                         testing::Values("freeze", "crash-loop", "starve", "memory", "clock"),
+                         testing::Values("freeze", "crash-loop", "starve", "memory-limit", "clock"),
                          [](const auto& param) {
                            std::string name = param.param;
                            std::replace(name.begin(), name.end(), '-', '_');

@@ -107,7 +107,7 @@ std::string_view fault_class(std::string_view kind) {
   constexpr std::pair<std::string_view, std::string_view> kClasses[] = {
       {"partition", "partition"}, {"pause", "pause"},     {"freeze", "pause"},
       {"kill", "kill"},           {"crash-loop", "kill"}, {"delay", "delay"},
-      {"starve", "starve"},       {"memory", "memory"},   {"clock", "clock"}};
+      {"starve", "starve"},       {"memory-limit", "memory"}, {"clock", "clock"}};
   for (const auto& [known, cls] : kClasses) {
     if (kind == known) return cls;
   }

@@ -124,13 +124,13 @@ TEST_F(GroupFaults, AnIdleDaemonIsNotSaidToStarve) {
 
 TEST_F(GroupFaults, MemoryKillsWhoNeedsMore) {
   AgentUnderTest agent({.args = {"--no-beat"}});
-  if (!possible(agent, "memory")) GTEST_SKIP() << reason(agent, "memory");
+  if (!possible(agent, "memory-limit")) GTEST_SKIP() << reason(agent, "memory-limit");
   const std::string greedy =
       "while [ ! -e " + folder.path("go") +
       " ]; do sleep 0.01; done; x=0123456789abcdef; while :; do x=$x$x; done";
   agent.start_shell("d", greedy);
   const int64_t id = agent.send({{"do", "fault"},
-                                 {"kind", "memory"},
+                                 {"kind", "memory-limit"},
                                  {"daemon", "d"},
                                  {"settings", {{"limit_bytes", "4194304"}}}});
   folder.write("go", "");
@@ -139,7 +139,7 @@ TEST_F(GroupFaults, MemoryKillsWhoNeedsMore) {
   const json exit = agent.event("exit");
   EXPECT_EQ(exit["signal"], SIGKILL);
   EXPECT_EQ(exit["asked"], false);
-  reply = end(agent, "memory");
+  reply = end(agent, "memory-limit");
   EXPECT_EQ(reply["installed"], true) << reply;
   EXPECT_EQ(reply["bit"], true) << reply;
 }
@@ -188,7 +188,7 @@ TEST_P(GroupFaults, WhatAKilledAgentHasLeftIsRemovedByTheNext) {
   EXPECT_FALSE(later.hello()["leftovers"]["faults"].empty()) << later.hello();
 }
 
-INSTANTIATE_TEST_SUITE_P(Kinds, GroupFaults, testing::Values("freeze", "starve", "memory"));
+INSTANTIATE_TEST_SUITE_P(Kinds, GroupFaults, testing::Values("freeze", "starve", "memory-limit"));
 
 }  // namespace
 }  // namespace assay::agent

@@ -11,7 +11,7 @@ constexpr Nanos kLimitPatience = seconds(4);
 
 class MemoryLimit : public GroupFault {
  public:
-  explicit MemoryLimit(const FaultContext& context) : GroupFault(context, "memory", "memory") {}
+  explicit MemoryLimit(const FaultContext& context) : GroupFault(context, "memory-limit", "memory") {}
 
  protected:
   Result<void> install(const Settings& settings) override {

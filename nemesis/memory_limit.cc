@@ -17,15 +17,15 @@ Result<Settings> read_memory(const Settings& settings) {
   if (mib || kib) given = whole_number(text.substr(0, text.size() - 3), 1, 1 << 20);
   const int64_t bytes = given.value_or(0) * (mib ? kMib : kKib);
   if (bytes < 64 * kKib)
-    return wrong_option("memory", "limit", "a size such as 4MiB, at least 64KiB", text);
+    return wrong_option("memory-limit", "limit", "a size such as 4MiB, at least 64KiB", text);
   return Settings{{"limit_bytes", std::to_string(bytes)}};
 }
 
 }  // namespace
 
-const Nemesis& memory_nemesis() {
+const Nemesis& memory_limit_nemesis() {
   static const NodeFaultNemesis nemesis({
-      .kind = "memory",
+      .kind = "memory-limit",
       .summary = "what the store's processes take of memory is limited; killed ones start again",
       .needs = "control groups with memory (root)",
       .deck = {"one", "minority", "leader"},
