@@ -10,7 +10,7 @@ part() { # NAME COMMAND…
   name=$1
   shift
   echo "== $name: $*"
-  if "$@"; then echo "== $name: passed"; else failed="$failed $name"; echo "== $name: FAILED"; fi
+  if "$@"; then echo "== $name: passed"; else failed="$failed $name"; echo "== $name: FAILED"; return 1; fi
 }
 
 tests() { # PROGRAM FILTER: a filter that finds nothing is a failure too
@@ -34,6 +34,20 @@ part canary-buffered-ack $bin/assay run --set raft.buffered-ack=true --nemesis k
 for switch in stale-reads lost-writes blind-cas; do
   part "memory-$switch" $bin/assay run --target memory --set "memory.$switch=200" --time-limit 20s --seeds 1..10 --expect invalid
 done
+part swarm $bin/assay run --swarm --seeds 1..20 --expect valid
+part power-loss $bin/assay run --nemesis power-loss:minority,power-loss:all --time-limit 20s --seeds 1..20 --expect valid
+part canary-unsynced-ack $bin/assay run --set raft.unsynced-ack=true --nemesis power-loss:all --time-limit 20s --seeds 1..10 --expect invalid
+ASSAY_KILL_MOMENTS=20 part hosts tests harness_e2e_test '*HostsRun*'
+if part lab $bin/assay lab up --name nightly -o "$root/build/nightly-lab.json"; then
+  on_lab="--hosts $root/build/nightly-lab.json"
+  part hosts-healthy $bin/assay run $on_lab --nemesis partition,pause,kill --time-limit 60s --seeds 1..3 --expect valid
+  part hosts-links $bin/assay run $on_lab --nemesis delay,loss,reset,disconnect --time-limit 30s --seeds 1..3 --expect valid
+  part hosts-power-loss $bin/assay run $on_lab --nemesis power-loss --time-limit 30s --seeds 1..3 --expect valid
+  part hosts-certify $bin/assay certify --target raft --profile quick $on_lab
+  part hosts-etcd $bin/assay run $on_lab --target etcd --nodes 3 --nemesis partition,kill --time-limit 30s --seeds 1..5 --expect valid
+  part hosts-etcd-serializable $bin/assay run $on_lab --target etcd --nodes 3 --nemesis partition,kill --set etcd.serializable-reads=true --time-limit 30s --seeds 1..5 --expect invalid
+fi
+$bin/assay lab down --name nightly
 part experiments $bin/assay experiment --all
 part designs $bin/assay certify --target naive
 part release $bin/assay certify --target raft --profile release
