@@ -2,7 +2,7 @@
 // them. Whatever happens, nothing of a run is left on a node five seconds later, and what was
 // recorded can be read.
 //
-// ASSAY_KILL_MOMENTS sets at how many drawn moments the driver is killed (3), ASSAY_KILL_SEED from
+// ASSAY_KILL_MOMENTS sets at how many drawn moments the driver is killed (2), ASSAY_KILL_SEED from
 // what they are drawn.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -153,7 +153,7 @@ TEST_F(HostsRun, TheSameSpecGivesTheSameKindsOfEvidenceHereAndThere) {
   std::map<std::string, std::set<std::string>> evidence;
   for (const std::string& where : {"hosts", "private"}) {
     std::vector<std::string> arguments{"run", "--workload", "register", "--nemesis", "partition,pause,kill",
-                                       "--nodes", "3", "--time-limit", "15s", "--seed", "4", "--json", "--out", runs_};
+                                       "--nodes", "3", "--time-limit", "11s", "--seed", "4", "--json", "--out", runs_};
     if (where == "hosts") arguments.insert(arguments.end(), {"--hosts", lab_.hosts_file()});
     const Ended ended = run(assay(arguments), seconds(120));
     ASSERT_EQ(ended.code, 0) << ended.out << ended.err;
@@ -204,7 +204,7 @@ TEST_F(HostsRun, AKilledDriverLeavesNothingOnAnyNode) {
   const char* count = std::getenv("ASSAY_KILL_MOMENTS");
   const char* seed = std::getenv("ASSAY_KILL_SEED");
   Rng rng(seed ? std::strtoull(seed, nullptr, 10) : 1);
-  for (int i = count ? std::atoi(count) : 3; i > 0; --i) {
+  for (int i = count ? std::atoi(count) : 2; i > 0; --i) {
     fs::remove_all(runs_);
     Program program(long_run({"--nemesis", "partition,pause,kill,delay"}));
     const milliseconds moment(rng.between(0, 8000));

@@ -423,7 +423,7 @@ INSTANTIATE_TEST_SUITE_P(All, NodeFaultRuns,
 TEST_P(NodeFaultRuns, TheSoundStoreSurvivesAndEveryFaultIsHealed) {
   const std::string kind = GetParam();
   const Ended ended =
-      run_json({"--nemesis", kind, "--nodes", "3", "--time-limit", "15s", "--seed", "1"});
+      run_json({"--nemesis", kind, "--nodes", "3", "--time-limit", "11s", "--seed", "1"});
   if (ended.code == 255 && ended.err.find("control group") != std::string::npos)
     GTEST_SKIP() << ended.err;
   ASSERT_EQ(ended.code, 0) << ended.out << ended.err;

@@ -120,12 +120,10 @@ std::string missing_power(const Plan& plan, const std::vector<std::unique_ptr<No
         .kill = true, .pause = true, .cut = true, .run = true, .delay = have.delay, .faults = true};
     powers.links = {std::begin(kLinkFaults), std::end(kLinkFaults)};
     for (const PlannedFault& fault : plan.faults) {
-      const std::string kind(powers.links.contains(std::string(fault.nemesis->kind()))
-                                 ? fault.nemesis->kind()
-                                 : fault.nemesis->node_fault());
-      const std::string why = kind.empty() ? "" : have.no_fault(kind);
-      if (!why.empty())
-        return "the nemesis \"" + std::string(fault.nemesis->kind()) + "\"" + where + why;
+      const std::string kind(fault.nemesis->kind()), of_node(fault.nemesis->node_fault());
+      const std::string& asked = powers.links.contains(kind) ? kind : of_node;
+      if (const std::string why = asked.empty() ? "" : have.no_fault(asked); !why.empty())
+        return "the nemesis \"" + kind + "\"" + where + why;
       const bool slow = fault.nemesis->available(powers);
       powers.cut = have.cut;
       if (!fault.nemesis->available(powers))
